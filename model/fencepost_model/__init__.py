@@ -1,0 +1,1 @@
+"""The contract as data: machines, their guards, effects and invariants, on the standard library alone."""

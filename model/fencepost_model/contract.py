@@ -1,0 +1,535 @@
+"""Puts machines, operations and statements together to a contract, and refuses one that is ill-formed.
+
+A contract is checked when it is built, so that every reader of it (evaluation, exploration, proof, pages, conformance)
+may rely on it: names are unique and known, statuses have their row and can be reached, no field is assigned twice, and
+no two cases of an operation can be taken at once.
+
+Whether two cases exclude each other is decided in two steps. First over the *shape* of their conditions: each comparison
+of the same two values is one of less, equal, greater or null, and each other atom true or false; when no such assignment
+makes both cases true they exclude each other, whatever the values. Otherwise values are tried, and a pair that some small
+row enables at once is refused with that row. What neither step settles is left to the determinism proof.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice, product
+from typing import TypeVar, assert_never
+
+from fencepost_model.shapes import (
+    Case,
+    Invariant,
+    Machine,
+    Operation,
+    Progress,
+    SettingShape,
+    Sort,
+    StepProperty,
+    Variable,
+    Witness,
+)
+from fencepost_model.terms import (
+    AllOf,
+    AnyOf,
+    AtMost,
+    Bare,
+    Choose,
+    Const,
+    Equal,
+    Every,
+    FieldOf,
+    Holds,
+    Less,
+    Missing,
+    Not,
+    Now,
+    OneOf,
+    Param,
+    Same,
+    Setting,
+    Some,
+    Term,
+    Truth,
+    TruthTerm,
+    Value,
+    ValueTerm,
+    holds,
+    walk,
+)
+
+
+class IllFormedContract(ValueError):
+    """The contract cannot be read; the message is one sentence that says what to mend."""
+
+
+@dataclass(frozen=True)
+class Contract:
+    """A whole contract. Raises ``IllFormedContract`` when it is built from parts that do not fit together.
+
+    ``checked`` is false only for *mutants*: contracts that are broken on purpose, to see what breaks with them.
+    """
+
+    name: str
+    machines: tuple[Machine, ...]
+    operations: tuple[Operation, ...]
+    invariants: tuple[Invariant, ...]
+    step_properties: tuple[StepProperty, ...] = ()
+    witnesses: tuple[Witness, ...] = ()
+    progress: tuple[Progress, ...] = ()
+    settings: tuple[SettingShape, ...] = ()
+    settings_assumed: TruthTerm = Truth(True)
+    checked: bool = True
+
+    def __post_init__(self) -> None:
+        if self.checked:
+            for complaint in complaints(self):
+                raise IllFormedContract(complaint)
+
+    def machine(self, name: str) -> Machine:
+        """The machine of that name; raises ``KeyError`` when there is none."""
+        return _named(self.machines, name)
+
+    def operation(self, name: str) -> Operation:
+        """The operation of that name; raises ``KeyError`` when there is none."""
+        return _named(self.operations, name)
+
+    @property
+    def root(self) -> Machine:
+        """The machine that belongs to no other."""
+        return next(machine for machine in self.machines if machine.belongs_to is None)
+
+    def children_of(self, machine: str) -> tuple[Machine, ...]:
+        """The machines whose entities belong to an entity of ``machine``."""
+        return tuple(child for child in self.machines if child.belongs_to == machine)
+
+    def defaults(self) -> dict[str, Value]:
+        """The default of every setting."""
+        return {setting.name: setting.default for setting in self.settings}
+
+    def transitions(self) -> Iterator[tuple[Operation, Case]]:
+        """Every case of every operation, in the order written."""
+        for operation in self.operations:
+            for case in operation.cases:
+                yield operation, case
+
+
+def transition_name(operation: Operation, case: Case) -> str:
+    """How a transition is called in reports: ``operation`` alone when it has one case, else ``operation/case``."""
+    return operation.name if len(operation.cases) == 1 else f"{operation.name}/{case.name}"
+
+
+_Thing = TypeVar("_Thing", Machine, Operation)
+
+
+def _named(things: Sequence[_Thing], name: str) -> _Thing:
+    for thing in things:
+        if thing.name == name:
+            return thing
+    raise KeyError(name)
+
+
+# --- what can be wrong ------------------------------------------------------------------------------------------------
+
+
+def complaints(contract: Contract) -> Iterator[str]:
+    """One sentence for each thing that is wrong with a contract, the most basic first."""
+    yield from _name_complaints(contract)
+    yield from _belonging_complaints(contract)
+    yield from _term_complaints(contract)
+    yield from _assignment_complaints(contract)
+    yield from _status_complaints(contract)
+    yield from _overlap_complaints(contract)
+
+
+def _twice(what: str, names: Sequence[str]) -> Iterator[str]:
+    for name in sorted({name for name in names if names.count(name) > 1}):
+        yield f"{what} {name!r} is declared twice; rename one of them"
+
+
+def _name_complaints(contract: Contract) -> Iterator[str]:
+    yield from _twice("machine", [machine.name for machine in contract.machines])
+    yield from _twice("operation", [operation.name for operation in contract.operations])
+    yield from _twice("setting", [setting.name for setting in contract.settings])
+    statements = [*contract.invariants, *contract.step_properties, *contract.progress]
+    yield from _twice("statement", [statement.name for statement in statements])
+    yield from _twice("witness", [witness.name for witness in contract.witnesses])
+    for machine in contract.machines:
+        yield from _twice(f"field of {machine.name}", [field.name for field in machine.fields])
+        yield from _twice(f"status of {machine.name}", [status.name for status in machine.statuses])
+        for field in machine.fields:
+            if field.sort is Sort.WORD and not field.words:
+                yield f"field {machine.name}.{field.name} takes words but lists none; give its words"
+        if machine.statuses:
+            listed = next((field.words for field in machine.fields if field.name == "status"), None)
+            if listed != tuple(status.name for status in machine.statuses):
+                yield f"machine {machine.name!r} has statuses, so it needs a field 'status' with just those words"
+    for operation in contract.operations:
+        yield from _twice(f"guard of {operation.name}", [guard.name for guard in operation.guards])
+        yield from _twice(f"case of {operation.name}", [case.name for case in operation.cases])
+        yield from _twice(f"parameter of {operation.name}", [parameter.name for parameter in operation.parameters])
+        if not operation.cases:
+            yield f"operation {operation.name!r} has no case; say what it does"
+        for case in operation.cases:
+            yield from _twice(f"condition of {operation.name}/{case.name}", [guard.name for guard in case.when])
+
+
+def _belonging_complaints(contract: Contract) -> Iterator[str]:
+    names = {machine.name for machine in contract.machines}
+    for machine in contract.machines:
+        if machine.belongs_to is not None and machine.belongs_to not in names:
+            yield f"machine {machine.name!r} belongs to {machine.belongs_to!r}, which is no machine; name one that is"
+    for owner, variables in _variables(contract):
+        known: dict[str, str] = {}
+        for variable in variables:
+            if variable.machine not in names:
+                yield f"{owner} ranges over {variable.machine!r}, which is no machine; name one that is"
+                continue
+            parent = next(m for m in contract.machines if m.name == variable.machine).belongs_to
+            if known and variable.of is None:
+                yield f"{owner} touches two roots; an operation or statement stays within one aggregate, so put them under one"
+            if variable.of is not None and known.get(variable.of) != parent:
+                yield f"{owner}: a {variable.machine} does not belong to {variable.of!r}; say whose it is"
+            if variable.name in known:
+                yield f"{owner} declares variable {variable.name!r} twice; rename one of them"
+            known[variable.name] = variable.machine
+
+
+def _variables(contract: Contract) -> Iterator[tuple[str, tuple[Variable, ...]]]:
+    for operation in contract.operations:
+        yield f"operation {operation.name!r}", operation.over
+    for statement in (*contract.invariants, *contract.step_properties, *contract.witnesses, *contract.progress):
+        yield f"statement {statement.name!r}", statement.over
+
+
+def _terms(contract: Contract) -> Iterator[tuple[str, Term, tuple[Variable, ...], frozenset[str], bool]]:
+    """Every term with its owner, its variables, the parameters it may read, and whether it may look after the step."""
+    for operation in contract.operations:
+        own = frozenset(parameter.name for parameter in operation.parameters)
+        for guard in operation.guards:
+            yield f"guard {operation.name}.{guard.name}", guard.term, operation.over, own, False
+        for case in operation.cases:
+            for guard in case.when:
+                yield f"condition {operation.name}/{case.name}.{guard.name}", guard.term, operation.over, own, False
+            for assignment in case.effect:
+                owner = f"effect of {operation.name}/{case.name} on {assignment.field.name}"
+                yield owner, assignment.value, operation.over, own, False
+                yield owner, assignment.field, operation.over, own, False
+        for parameter in operation.parameters:
+            if parameter.assumed is not None:
+                yield f"parameter {operation.name}.{parameter.name}", parameter.assumed, (), own, False
+    none: frozenset[str] = frozenset()
+    for invariant in (*contract.invariants, *contract.witnesses):
+        yield f"statement {invariant.name!r}", invariant.statement, invariant.over, none, False
+    for step_property in contract.step_properties:
+        yield f"statement {step_property.name!r}", step_property.statement, step_property.over, none, True
+    for progress in contract.progress:
+        yield f"statement {progress.name!r}", progress.live, progress.over, none, False
+
+
+def _term_complaints(contract: Contract) -> Iterator[str]:
+    settings = {setting.name for setting in contract.settings}
+    for owner, term, variables, parameters, may_look_after in _terms(contract):
+        bound = {variable.name: variable.machine for variable in variables}
+        for part in walk(term):
+            if isinstance(part, Every | Some):
+                bound[part.variable] = part.machine
+        for part in walk(term):
+            match part:
+                case FieldOf(entity, name, after):
+                    if entity not in bound:
+                        yield f"{owner} speaks of {entity!r}, which it does not declare; add a variable"
+                    elif name not in {field.name for field in contract.machine(bound[entity]).fields}:
+                        yield f"{owner} reads {bound[entity]}.{name}, which is no field; declare it or mend the name"
+                    if after and not may_look_after:
+                        yield f"{owner} looks at {entity}.{name} after the step; only step properties may"
+                case Setting(name) if name not in settings:
+                    yield f"{owner} reads setting {name!r}, which is not declared; add it to the settings"
+                case Param(name) if name not in parameters:
+                    yield f"{owner} reads parameter {name!r}, which is not declared; add it to the operation"
+                case _:
+                    pass
+    for progress in contract.progress:
+        for name in progress.bound:
+            if name not in {operation.name for operation in contract.operations}:
+                yield f"statement {progress.name!r} relies on {name!r}, which is no operation; mend the name"
+
+
+def _assignment_complaints(contract: Contract) -> Iterator[str]:
+    for operation, case in contract.transitions():
+        assigned = [(a.field.entity, a.field.name) for a in case.effect]
+        for entity, name in sorted({pair for pair in assigned if assigned.count(pair) > 1}):
+            yield f"{operation.name}/{case.name} assigns {entity}.{name} twice; keep one of the two"
+        machines = {variable.name: variable.machine for variable in operation.over}
+        for assignment in case.effect:
+            field = contract.machine(machines[assignment.field.entity]).field_named(assignment.field.name)
+            if field.fixed:
+                yield f"{operation.name}/{case.name} assigns {field.name}, which is fixed; assign another field"
+            if isinstance(assignment.value, Const) and assignment.value.value is not None:
+                if field.words and assignment.value.value not in field.words:
+                    yield (
+                        f"{operation.name}/{case.name} sets {field.name} to {assignment.value.value!r}, "
+                        f"which is not among its words; add the word or mend it"
+                    )
+            if isinstance(assignment.value, Const) and assignment.value.value is None and not field.nullable:
+                yield f"{operation.name}/{case.name} sets {field.name} to null, which it may not be; give it a value"
+
+
+def _status_complaints(contract: Contract) -> Iterator[str]:
+    for machine in contract.machines:
+        names = [status.name for status in machine.statuses]
+        for name in names:
+            if name not in machine.table:
+                yield f"status {name!r} of {machine.name} has no row in the table; write one, empty if nothing may happen"
+        for name in machine.table:
+            if name not in names:
+                yield f"the table of {machine.name} has a row for {name!r}, which is no status; remove it"
+        for status in machine.statuses:
+            if status.terminal and machine.table.get(status.name):
+                yield f"status {status.name!r} of {machine.name} is terminal but its row is not empty; choose one"
+        if not names:
+            continue
+        subjects = [operation for operation in contract.operations if operation.subject.machine == machine.name]
+        for operation in subjects:
+            if operation.name == machine.created_by:
+                continue
+            for name in names:
+                possible = _possible_in(operation, name)
+                listed = operation.name in machine.table.get(name, ())
+                if possible and not listed:
+                    yield f"{operation.name} can act on a {machine.name} that is {name}, but the table does not say so"
+                if listed and not possible:
+                    yield f"the table lets {operation.name} act on a {machine.name} that is {name}, its guards do not"
+        for row in machine.table.values():
+            for name in row:
+                if name not in {operation.name for operation in subjects}:
+                    yield f"the table of {machine.name} names {name!r}, which is no operation on it; mend the name"
+        yield from _unreachable(machine, subjects)
+
+
+def _unreachable(machine: Machine, operations: Sequence[Operation]) -> Iterator[str]:
+    if machine.created_by is None:
+        yield f"machine {machine.name!r} has statuses, but nothing creates it; name the operation in created_by"
+        return
+    reached: set[str] = set()
+    frontier: list[str | None] = [None]
+    while frontier:
+        status = frontier.pop()
+        for operation in operations:
+            if (status is None) != (operation.name == machine.created_by):
+                continue
+            if status is not None and not _possible_in(operation, status):
+                continue
+            for case in operation.cases:
+                for assignment in case.effect:
+                    target = assignment.value.value if isinstance(assignment.value, Const) else None
+                    named = assignment.field.name == "status" and assignment.field.entity == operation.subject.name
+                    if named and isinstance(target, str) and target not in reached:
+                        reached.add(target)
+                        frontier.append(target)
+    for status in machine.statuses:
+        if status.name not in reached:
+            yield f"status {status.name!r} of {machine.name} cannot be reached; add an operation that leads there"
+
+
+def _possible_in(operation: Operation, status: str) -> bool:
+    """Whether the guards that speak of the status alone let the operation act in it."""
+    name = operation.subject.name
+    for guard in operation.guards:
+        read = {part for part in walk(guard.term) if isinstance(part, FieldOf | Now | Setting | Param)}
+        if read == {FieldOf(name, "status")} and not holds(guard.term, Bare({name: {"status": status}})):
+            return False
+    return True
+
+
+# --- cases that overlap -----------------------------------------------------------------------------------------------
+
+_RELATIONS = ("less", "equal", "greater", "null")
+
+
+def _overlap_complaints(contract: Contract) -> Iterator[str]:
+    for operation in contract.operations:
+        for number, one in enumerate(operation.cases):
+            for other in operation.cases[number + 1 :]:
+                if _contradict(one, other) or _contradict(other, one):
+                    continue
+                conditions = AllOf(tuple(guard.term for guard in (*one.when, *other.when)))
+                both = AllOf((*(guard.term for guard in operation.guards), conditions))
+                if excluded_by_shape(conditions) or excluded_by_shape(both):
+                    continue
+                row = _small_row(contract, operation, both)
+                if row is not None:
+                    yield (
+                        f"cases {one.name!r} and {other.name!r} of {operation.name} can both be taken, "
+                        f"for instance when {row}; add a condition that tells them apart"
+                    )
+
+
+def _contradict(one: Case, other: Case) -> bool:
+    """Whether a condition of one case is literally the negation of what another demands."""
+    demanded = {guard.term for guard in other.when}
+    for guard in one.when:
+        if isinstance(guard.term, Not):
+            denied = guard.term.part
+            if denied in demanded or (isinstance(denied, AllOf) and set(denied.parts) <= demanded):
+                return True
+    return False
+
+
+def excluded_by_shape(term: TruthTerm) -> bool:
+    """Whether a term is false for every way in which its atoms could turn out; False means undecided."""
+    return not _satisfiable(term, {})
+
+
+def _satisfiable(term: TruthTerm, known: dict[tuple[str, Term, Term], str]) -> bool:
+    verdict, open_atom = _under(term, known)
+    if verdict is not None:
+        return verdict
+    assert open_atom is not None
+    kinds = _RELATIONS if open_atom[0] == "compare" else ("true", "false")
+    return any(_satisfiable(term, {**known, open_atom: kind}) for kind in kinds if _consistent(open_atom, kind, known))
+
+
+def _consistent(
+    atom: tuple[str, Term, Term], kind: str, known: Mapping[tuple[str, Term, Term], str]
+) -> bool:
+    """Whether a guess about one atom contradicts another: nullness with comparisons, one word with another."""
+    for other, value in (*known.items(), (atom, kind)):
+        tag, left, right = other
+        if tag == "compare" and value != "null":
+            for side in (left, right):
+                for (other_tag, other_left, _), other_value in (*known.items(), (atom, kind)):
+                    if other_tag == "missing" and other_left == side and other_value == "true":
+                        return False
+    equals: dict[Term, set[object]] = {}
+    for (tag, left, right), value in (*known.items(), (atom, kind)):
+        if tag == "compare" and value == "equal" and isinstance(right, Const):
+            equals.setdefault(left, set()).add(right.value)
+        if tag == "compare" and value == "equal" and isinstance(left, Const):
+            equals.setdefault(right, set()).add(left.value)
+    return all(len(values) < 2 for values in equals.values())
+
+
+def _under(
+    term: TruthTerm, known: Mapping[tuple[str, Term, Term], str]
+) -> tuple[bool | None, tuple[str, Term, Term] | None]:
+    """The truth of a term as far as it is known, and an atom that would tell more."""
+    match term:
+        case Truth(value):
+            return value, None
+        case Not(part):
+            verdict, atom = _under(part, known)
+            return (None if verdict is None else not verdict), atom
+        case AllOf(parts) | AnyOf(parts):
+            absorbing = isinstance(term, AnyOf)
+            open_atom: tuple[str, Term, Term] | None = None
+            undecided = False
+            for part in parts:
+                verdict, atom = _under(part, known)
+                if verdict is absorbing:
+                    return absorbing, None
+                if verdict is None:
+                    undecided = True
+                    open_atom = open_atom or atom
+            return (None, open_atom) if undecided else (not absorbing, None)
+        case Less(left, right) | AtMost(left, right) | Equal(left, right):
+            atom, swapped = _comparison(left, right)
+            relation = known.get(atom)
+            if relation is None:
+                return None, atom
+            if swapped:
+                relation = {"less": "greater", "greater": "less"}.get(relation, relation)
+            match term:
+                case Less():
+                    return relation == "less", None
+                case AtMost():
+                    return relation in ("less", "equal"), None
+                case Equal():
+                    return relation == "equal", None
+        case OneOf(value, choices):
+            return _under(AnyOf(tuple(Equal(value, Const(choice)) for choice in choices)), known)
+        case Missing(value):
+            if isinstance(value, Const):
+                return value.value is None, None
+            return _atom(("missing", value, value), known)
+        case Holds(flag):
+            return _atom(("holds", flag, flag), known)
+        case Same(left, right):
+            return _atom(("same", left, right), known)
+        case Every() | Some():
+            return _atom(("quantified", term, term), known)
+        case _:
+            assert_never(term)
+
+
+def _atom(
+    atom: tuple[str, Term, Term], known: Mapping[tuple[str, Term, Term], str]
+) -> tuple[bool | None, tuple[str, Term, Term] | None]:
+    value = known.get(atom)
+    return (None, atom) if value is None else (value == "true", None)
+
+
+def _comparison(left: ValueTerm, right: ValueTerm) -> tuple[tuple[str, Term, Term], bool]:
+    swapped = repr(right) < repr(left)
+    return ("compare", right, left) if swapped else ("compare", left, right), swapped
+
+
+def _small_row(contract: Contract, operation: Operation, both: TruthTerm) -> str | None:
+    """A small row for which a term holds, in words; None when the first hundred thousand hold none."""
+    machines = {variable.name: variable.machine for variable in operation.over}
+    sorts: dict[Term, tuple[Value, ...]] = {}
+    for part in walk(both):
+        match part:
+            case FieldOf(entity, name):
+                field = contract.machine(machines[entity]).field_named(name)
+                sorts[part] = _few(field.sort, field.words, field.nullable)
+            case Param(name):
+                parameter = next(p for p in operation.parameters if p.name == name)
+                sorts[part] = _few(parameter.sort, parameter.words, parameter.nullable)
+            case Setting(name):
+                shape = next(s for s in contract.settings if s.name == name)
+                sorts[part] = _few(shape.sort, (), False)
+            case Every() | Some() | Choose():
+                return None
+            case _:
+                pass
+    names = list(sorts)
+    for values in islice(product(*sorts.values()), 100_000):
+        rows: dict[str, dict[str, Value]] = {name: {} for name in machines}
+        params: dict[str, Value] = {}
+        settings: dict[str, Value] = {}
+        for part, value in zip(names, values, strict=True):
+            match part:
+                case FieldOf(entity, name):
+                    rows[entity][name] = value
+                case Param(name):
+                    params[name] = value
+                case Setting(name):
+                    settings[name] = value
+                case _:
+                    raise TypeError(part)
+        if holds(both, Bare(rows, 1, params, settings)):
+            told = [f"{_spoken(part)} = {'null' if v is None else v}" for part, v in zip(names, values, strict=True)]
+            return ", ".join(told) or "anything holds"
+    return None
+
+
+def _spoken(part: Term) -> str:
+    return f"{part.entity}.{part.name}" if isinstance(part, FieldOf) else getattr(part, "name", str(part))
+
+
+def _few(sort: Sort, words: tuple[str, ...], nullable: bool) -> tuple[Value, ...]:
+    none: tuple[Value, ...] = (None,) if nullable else ()
+    match sort:
+        case Sort.WORD:
+            return (*none, *words)
+        case Sort.COUNT | Sort.INSTANT | Sort.DURATION:
+            return (*none, 0, 1, 2)
+        case Sort.IDENTITY:
+            return (*none, "a", "b")
+        case Sort.TEXT:
+            return (*none, *words) if words else (*none, "text")
+        case Sort.FLAG:
+            return (*none, False, True)
+        case _:
+            assert_never(sort)

@@ -1,0 +1,1 @@
+"""The machines of the contract, one file each."""

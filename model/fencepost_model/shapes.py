@@ -1,0 +1,295 @@
+"""The records of which a contract is made: fields, statuses, guards, operations, invariants, machines.
+
+All of them are data. A contract says *what* may happen; nothing here runs, and no bound of any test stands here
+(bounds live in worlds, see ``fencepost_model.worlds``).
+
+* A **machine** describes one kind of entity: its fields, its statuses and, for each status, the literal row of the
+  operations that may act on it. What is not in the row is forbidden; an empty row is written, not left out.
+* Machines form **aggregates**: a machine may belong to another one (a token to its job). An operation touches one
+  aggregate, a root entity with what belongs to it, because that is what one transaction changes. Two things that
+  must change together belong under one root.
+* An **operation** is a conjunction of named guards and a set of cases that exclude each other. A call whose guards
+  hold takes the one case whose conditions hold; a call with a false guard changes nothing and is refused, and the
+  refusal names every false guard.
+* **Invariants** speak of states, **step properties** of steps, **witnesses** of states that must be reachable, so that
+  no invariant holds merely because nothing happens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+
+from fencepost_model.terms import AllOf, FieldOf, Not, TruthTerm, Value, ValueTerm
+
+
+class Sort(Enum):
+    """What kind of values a field, parameter or setting takes."""
+
+    WORD = "word"
+    """one of a fixed list of words"""
+    COUNT = "count"
+    """a whole number, not negative"""
+    INSTANT = "instant"
+    """a moment, in seconds, UTC"""
+    DURATION = "duration"
+    """a length of time, in seconds"""
+    IDENTITY = "identity"
+    """who or which: compared for equality only"""
+    TEXT = "text"
+    """free text, compared for equality only"""
+    FLAG = "flag"
+    """true or false"""
+
+
+class Actor(Enum):
+    """Who takes a step."""
+
+    CLIENT = "client"
+    """submits jobs and asks for their cancellation"""
+    CLAIMER = "claimer"
+    """a worker that asks for work"""
+    HOLDER = "holder"
+    """a worker that acts under a token it got from a claim"""
+    SYSTEM = "system"
+    """recovery and expiry, run by any live component"""
+    CLOCK = "clock"
+    """time passes"""
+
+
+class Selection(Enum):
+    """How an operation finds the entity it acts on."""
+
+    NAMED = "named"
+    """the caller names it; a false guard is answered by a refusal"""
+    SWEEP = "sweep"
+    """the store looks for entities whose guards hold; none is answered by an empty list"""
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One field of a machine.
+
+    ``nullable`` speaks of rows that exist: a row that does not exist yet has every field null. ``ghost`` fields exist
+    in the model only, to state an obligation; no implementation stores them. ``extension`` marks names that are not
+    among the fifteen of the vocabulary.
+    """
+
+    name: str
+    sort: Sort
+    meaning: str
+    nullable: bool = True
+    words: tuple[str, ...] = ()
+    ghost: bool = False
+    extension: bool = False
+    fixed: bool = False
+    """never changes while the entity exists; given by the world"""
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """One status of a machine; ``terminal`` is declared here and then checked, never inferred."""
+
+    name: str
+    meaning: str
+    terminal: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """One named conjunct. ``why`` says what it is for; ``clause`` cites the contract."""
+
+    name: str
+    term: TruthTerm
+    clause: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """The value that a step gives to one field; fields without one stay as they are."""
+
+    field: FieldOf
+    value: ValueTerm
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One outcome of an operation: the conditions under which it is taken, and what it changes."""
+
+    name: str
+    when: tuple[Guard, ...]
+    effect: tuple[Assignment, ...]
+    meaning: str
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A variable that stands for an entity of ``machine``, belonging to the entity that ``of`` stands for."""
+
+    name: str
+    machine: str
+    of: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """An argument of an operation.
+
+    ``chosen_by`` tells whether the caller gives it or the store picks it (a back-off). ``assumed`` is what a
+    well-formed call guarantees about it, without which the call is malformed and not merely refused.
+    """
+
+    name: str
+    sort: Sort
+    meaning: str
+    nullable: bool = False
+    words: tuple[str, ...] = ()
+    chosen_by: str = "caller"
+    assumed: TruthTerm | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """An operation of the contract: who may call it, on what, under which guards, with which outcomes."""
+
+    name: str
+    actor: Actor
+    selection: Selection
+    over: tuple[Variable, ...]
+    guards: tuple[Guard, ...]
+    cases: tuple[Case, ...]
+    clause: str
+    meaning: str
+    parameters: tuple[Parameter, ...] = ()
+
+    @property
+    def subject(self) -> Variable:
+        """The variable whose status the operation changes."""
+        return self.over[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Invariant:
+    """A statement that holds in every reachable state, for all entities that its variables may stand for.
+
+    Two variables over the same machine stand for different entities.
+    """
+
+    name: str
+    clause: str
+    over: tuple[Variable, ...]
+    statement: TruthTerm
+    meaning: str
+
+
+@dataclass(frozen=True, slots=True)
+class StepProperty:
+    """A statement that holds of every step; ``by`` restricts it to steps of one actor.
+
+    A step property with ``by`` may read the variables and parameters of that actor's operations through the variables
+    listed in ``over``; the step's own entities are bound to them.
+    """
+
+    name: str
+    clause: str
+    over: tuple[Variable, ...]
+    statement: TruthTerm
+    meaning: str
+    by: Actor | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Witness:
+    """A state that must be reachable, else the invariant it stands beside says nothing."""
+
+    name: str
+    clause: str
+    over: tuple[Variable, ...]
+    statement: TruthTerm
+    meaning: str
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """From every state in which ``live`` holds, at some later moment one of the ``bound`` operations is enabled."""
+
+    name: str
+    clause: str
+    over: tuple[Variable, ...]
+    live: TruthTerm
+    bound: tuple[str, ...]
+    meaning: str
+
+
+@dataclass(frozen=True, slots=True)
+class LegacyRow:
+    """A row that some older program wrote: fields not listed are null."""
+
+    name: str
+    fields: Mapping[str, Value]
+    meaning: str
+
+
+@dataclass(frozen=True, slots=True)
+class SettingShape:
+    """A setting of the profile, with the sort of its value."""
+
+    name: str
+    sort: Sort
+    meaning: str
+    default: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """One kind of entity. ``table`` maps each status to the operations that may act on an entity in it."""
+
+    name: str
+    meaning: str
+    fields: tuple[Field, ...]
+    statuses: tuple[Status, ...] = ()
+    table: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    created_by: str | None = None
+    belongs_to: str | None = None
+    legacy: TruthTerm | None = None
+    legacy_rows: tuple[LegacyRow, ...] = ()
+
+    def field_named(self, name: str) -> Field:
+        """The field of that name; raises ``KeyError`` when there is none."""
+        for candidate in self.fields:
+            if candidate.name == name:
+                return candidate
+        raise KeyError(name)
+
+    @property
+    def terminal(self) -> tuple[str, ...]:
+        """The names of the terminal statuses."""
+        return tuple(status.name for status in self.statuses if status.terminal)
+
+    @property
+    def live(self) -> tuple[str, ...]:
+        """The names of the statuses that are not terminal."""
+        return tuple(status.name for status in self.statuses if not status.terminal)
+
+
+def in_order(*cases: Case) -> tuple[Case, ...]:
+    """Cases that are tried in the order given: each gets the negations of the earlier ones as further conditions.
+
+    An earlier case with a single condition contributes that condition's negation under its own name (``not_NAME``);
+    one with several contributes the negation of their conjunction.
+    """
+    ordered: list[Case] = []
+    earlier: list[Guard] = []
+    for case in cases:
+        ordered.append(Case(case.name, (*earlier, *case.when), case.effect, case.meaning))
+        if not case.when:
+            continue
+        if len(case.when) == 1:
+            only = case.when[0]
+            earlier.append(Guard(f"not_{only.name}", Not(only.term), only.clause, f"comes after {case.name}"))
+        else:
+            joined = AllOf(tuple(guard.term for guard in case.when))
+            earlier.append(Guard(f"not_{case.name}", Not(joined), case.when[0].clause, f"comes after {case.name}"))
+    return tuple(ordered)

@@ -1,0 +1,79 @@
+"""Small worlds: a population, settings, a clock that stops, and the arguments that are tried.
+
+Bounds live here and never in the contract: a world may leave a call out (it offers only some arguments, its clock stops
+at a horizon), but it never changes what a call does. Arguments are value terms, so that ``now + 3`` can be offered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import product
+
+from fencepost_model.contract import Contract
+from fencepost_model.semantics import Population
+from fencepost_model.shapes import Operation
+from fencepost_model.terms import Const, Now, Plus, Value, ValueTerm
+
+
+@dataclass(frozen=True)
+class World:
+    """A bounded world for a contract.
+
+    ``horizon`` and ``tick`` are seconds; the clock runs from 0 to the horizon. ``arguments`` maps ``operation.parameter``
+    (or ``*.parameter`` for every operation that has it) to the values tried. Operations listed in ``without`` are not
+    called. ``untaken`` and ``unreached`` name the transitions and witnesses that this world cannot show, because of its
+    settings; one that shows up all the same is a fault, as is one that is missing without being named.
+    """
+
+    name: str
+    meaning: str
+    contract: Contract
+    population: Population
+    horizon: int
+    arguments: Mapping[str, tuple[ValueTerm, ...]]
+    settings: Mapping[str, Value] = field(default_factory=dict[str, Value])
+    tick: int = 1
+    legacy: bool = True
+    without: frozenset[str] = frozenset()
+    untaken: frozenset[str] = frozenset()
+    unreached: frozenset[str] = frozenset()
+
+    def __post_init__(self) -> None:
+        for operation in self.operations():
+            for parameter in operation.parameters:
+                self.choices(operation, parameter.name)
+        for name in self.settings:
+            if name not in self.contract.defaults():
+                raise ValueError(f"world {self.name!r} sets {name!r}, which is no setting of {self.contract.name}")
+
+    def operations(self) -> Iterator[Operation]:
+        """The operations that are called in this world."""
+        return (operation for operation in self.contract.operations if operation.name not in self.without)
+
+    def profile(self) -> dict[str, Value]:
+        """The value of every setting."""
+        return {**self.contract.defaults(), **self.settings}
+
+    def choices(self, operation: Operation, parameter: str) -> tuple[ValueTerm, ...]:
+        """The values tried for one parameter. Raises ``ValueError`` when the world offers none."""
+        for key in (f"{operation.name}.{parameter}", f"*.{parameter}"):
+            if key in self.arguments:
+                return self.arguments[key]
+        raise ValueError(f"world {self.name!r} offers no value for {operation.name}.{parameter}; add it to arguments")
+
+    def argument_sets(self, operation: Operation) -> Iterator[dict[str, ValueTerm]]:
+        """Every combination of arguments with which the operation is called."""
+        names = [parameter.name for parameter in operation.parameters]
+        for values in product(*(self.choices(operation, name) for name in names)):
+            yield dict(zip(names, values, strict=True))
+
+
+def const(*values: Value) -> tuple[ValueTerm, ...]:
+    """Literal arguments."""
+    return tuple(Const(value) for value in values)
+
+
+def later(*seconds: int) -> tuple[ValueTerm, ...]:
+    """Instants so many seconds from now."""
+    return tuple(Plus(Now(), Const(second)) for second in seconds)

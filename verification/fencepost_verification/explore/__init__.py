@@ -1,0 +1,1 @@
+"""Exhaustive exploration of small worlds: every state, breadth first, with shortest traces."""

@@ -1,0 +1,562 @@
+"""Every state of one aggregate of a world, breadth first: the table from which whole worlds are explored.
+
+Theory
+======
+An operation touches one aggregate and reads the clock; time is all that aggregates share. So what can happen to one of
+them does not depend on the others, and it is enough to find, once, every state that *one* aggregate can be in at each
+tick of the clock, and what each call makes of it. This file does that, by evaluating guards, conditions and effects as
+NumPy columns over a whole frontier at once. ``world`` then walks the product.
+
+A state's *key* is what the contract's behaviour depends on (``observation``), one byte for each field. Beside its key
+each state keeps one whole row, the one by which it was first reached; its ancestors' rows are the run that leads to it.
+Invariants are checked on every new state, step properties on every edge, with whole rows. A violation that is reported
+is therefore a real run; it is replayed by plain evaluation before anybody sees it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fencepost_model.contract import Contract, transition_name
+from fencepost_model.semantics import Call, Population, Row, Semantics, State
+from fencepost_model.shapes import Actor, Case, Guard, Operation, Sort, StepProperty
+from fencepost_model.terms import Bare, FieldOf, Param, Value, ValueTerm, value_of, walk
+from fencepost_model.worlds import World
+from fencepost_verification.evidence import Move, Taken, Tick, Trace, replayed
+from fencepost_verification.explore.columns import NULL, Codebook, Column, Mask, column_of, mask_of
+from fencepost_verification.explore.observation import Observation, Observed, observation_of
+
+Ids = NDArray[np.int64]
+
+ONE_CASE = "cases_exclude_each_other"
+SOME_CASE = "cases_are_complete"
+"""The names under which an operation is reported that has two cases open at once, or none."""
+CASE_FAULTS = frozenset({ONE_CASE, SOME_CASE})
+
+_LEAST, _MOST = -64, 189
+"""The numbers that fit a byte of a key: codes of strings below zero, counts and instants above; null has its own."""
+
+
+class WorldTooWide(ValueError):
+    """A value of the world does not fit a key; the message names the field and what to lower."""
+
+
+@dataclass(frozen=True)
+class MoveShape:
+    """One edge label: a case of an operation, on these slots, with these arguments; ``operation`` is None for time."""
+
+    operation: Operation | None
+    case: Case | None
+    binding: Mapping[str, int]
+    arguments: Mapping[str, ValueTerm]
+
+    @property
+    def transition(self) -> str:
+        """The name of the transition."""
+        if self.operation is None or self.case is None:
+            return "tick"
+        return transition_name(self.operation, self.case)
+
+
+@dataclass(frozen=True)
+class Violation:
+    """A statement that a state or a step breaks: after the run to ``state``, by the move ``move`` where it is a step."""
+
+    statement: str
+    state: int
+    move: int | None
+    depth: int
+
+
+@dataclass
+class LocalGraph:
+    """All states of one aggregate of a world, and the moves between them.
+
+    ``columns[k][s]`` is the value of the k-th field of the layout in state ``s``; ``clock[s]`` its instant (ticks of the
+    world in seconds); ``sources``, ``moves``, ``targets`` hold one entry an edge; ``parents`` and ``parent_moves`` the
+    run by which a state was first reached (-1 for an initial state).
+    """
+
+    world: World
+    semantics: Semantics
+    layout: Layout
+    codebook: Codebook
+    shapes: tuple[MoveShape, ...]
+    clock: Ids
+    columns: list[Column]
+    depth: Ids
+    parents: Ids
+    parent_moves: Ids
+    initial: Ids
+    sources: Ids
+    moves: Ids
+    targets: Ids
+    violations: list[Violation]
+    witnessed: dict[str, int]
+    complete: bool
+
+    @property
+    def states(self) -> int:
+        """How many states were found."""
+        return len(self.clock)
+
+    def state(self, number: int) -> State:
+        """A state, as the plain semantics has it (a world of one aggregate)."""
+        rows: list[Row] = []
+        for slot in self.semantics.population.slots:
+            row: dict[str, Value] = {}
+            for position, (index, name, is_flag) in enumerate(self.layout.fields):
+                if index == slot.index:
+                    row[name] = self.codebook.decode(int(self.columns[position][number]), is_flag)
+            rows.append(row)
+        return State(int(self.clock[number]), (tuple(rows),))
+
+    def move(self, shape: int, now: int) -> Move:
+        """The move that an edge label stands for, at an instant."""
+        label = self.shapes[shape]
+        if label.operation is None or label.case is None:
+            return Tick(self.world.tick)
+        params = {name: value_of(term, Bare({}, now)) for name, term in label.arguments.items()}
+        return Taken(Call(label.operation.name, 0, dict(label.binding), params), label.case.name)
+
+    def trace_to(self, number: int, last: int | None = None) -> Trace:
+        """The shortest run to a state, followed by one more move where ``last`` names one; replayed."""
+        moves: list[Move] = [] if last is None else [self.move(last, int(self.clock[number]))]
+        while self.parents[number] >= 0:
+            parent = int(self.parents[number])
+            moves.append(self.move(int(self.parent_moves[number]), int(self.clock[parent])))
+            number = parent
+        return replayed(self.semantics, self.state(number), reversed(moves))
+
+    def trace_of(self, violation: Violation) -> Trace:
+        """The shortest run that breaks the statement, replayed; raises ``ReplayFailed`` if the plain reading disagrees."""
+        return self.trace_to(violation.state, violation.move)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Which columns there are: one for each field of each slot; and which of them make the key of a state."""
+
+    fields: tuple[tuple[int, str, bool], ...]
+    positions: Mapping[tuple[int, str], int]
+    observed: tuple[Observed, ...]
+
+    @staticmethod
+    def of(contract: Contract, population: Population, observation: Observation) -> Layout:
+        """The layout of one aggregate."""
+        fields: list[tuple[int, str, bool]] = []
+        observed: list[Observed] = []
+        for slot in population.slots:
+            for one in contract.machine(slot.machine).fields:
+                fields.append((slot.index, one.name, one.sort is Sort.FLAG))
+                observed.append(Observed.NOT if one.fixed else observation[(slot.machine, one.name)])
+        positions = {(slot, name): position for position, (slot, name, _) in enumerate(fields)}
+        return Layout(tuple(fields), positions, tuple(observed))
+
+    def keys(self, clock: Ids, columns: Sequence[Column]) -> NDArray[np.bytes_]:
+        """The key of each state: a byte for the clock and one for each observed field, never zero."""
+        parts = [_byte(clock, "the clock")]
+        for (_, name, _), column, closeness in zip(self.fields, columns, self.observed, strict=True):
+            if closeness is Observed.VALUE:
+                parts.append(_byte(column, name))
+            elif closeness is Observed.NULLNESS:
+                parts.append(np.where(column == NULL, 1, 2).astype(np.uint8))
+        matrix = np.ascontiguousarray(np.stack(parts, axis=1))
+        return matrix.view(f"S{matrix.shape[1]}").ravel()
+
+
+def _byte(column: Column, name: str) -> NDArray[np.uint8]:
+    null = column == NULL
+    numbers = np.where(null, 0, column)
+    if numbers.size and (numbers.min() < _LEAST or numbers.max() > _MOST):
+        raise WorldTooWide(f"{name} leaves the range {_LEAST}..{_MOST} of a small world; lower its horizon or budgets")
+    return np.where(null, 1, numbers - _LEAST + 2).astype(np.uint8)
+
+
+@dataclass
+class FrontierScope:
+    """Terms about some states of a frontier: the chosen rows of its columns (and of those after a step)."""
+
+    codebook: Codebook
+    layout: Layout
+    population: Population
+    settings: Mapping[str, Column]
+    binding: Mapping[str, int]
+    clock: Column
+    columns: Sequence[Column]
+    chosen: Ids | None = None
+    params: Mapping[str, Column] = field(default_factory=dict[str, Column])
+    ends: Sequence[Column] | None = None
+
+    def field(self, entity: str, name: str, after: bool) -> Column:
+        columns = self.ends if after else self.columns
+        if columns is None:
+            raise ValueError(f"{entity}.{name} is asked for after a step, but there is only one state here")
+        return self._of(columns[self.layout.positions[(self.binding[entity], name)]])
+
+    def now(self) -> Column:
+        return self._of(self.clock)
+
+    def setting(self, name: str) -> Column:
+        return self.settings[name]
+
+    def param(self, name: str) -> Column:
+        # An argument that depends on the clock is given for the whole frontier, like a column.
+        column = self.params[name]
+        return column if column.ndim == 0 else self._of(column)
+
+    def each(self, variable: str, machine: str, of: str) -> Sequence[FrontierScope]:
+        return [
+            self.on({**self.binding, variable: slot.index})
+            for slot in self.population.members_of(self.binding[of], machine)
+        ]
+
+    def on(self, binding: Mapping[str, int]) -> FrontierScope:
+        """The same states with other variables bound."""
+        return replace(self, binding=binding)
+
+    def keeping(self, chosen: Ids) -> FrontierScope:
+        """Only these of the states; ``chosen`` indexes the whole frontier."""
+        return replace(self, chosen=chosen)
+
+    def called_with(self, params: Mapping[str, Column]) -> FrontierScope:
+        """The same states, with arguments."""
+        return replace(self, params=params)
+
+    def _of(self, column: Column) -> Column:
+        return column if self.chosen is None else column[self.chosen]
+
+
+def _chosen(scope: FrontierScope) -> Ids:
+    return np.arange(len(scope.clock)) if scope.chosen is None else scope.chosen
+
+
+def _size(scope: FrontierScope) -> int:
+    return len(scope.clock) if scope.chosen is None else len(scope.chosen)
+
+
+def _narrowed(scope: FrontierScope, guards: Sequence[Guard]) -> FrontierScope:
+    """The states in which all guards hold."""
+    for guard in guards:
+        if _size(scope) == 0:
+            return scope
+        mask = mask_of(guard.term, scope)
+        if mask.ndim == 0:
+            if not mask:
+                return scope.keeping(np.empty(0, dtype=np.int64))
+            continue
+        if mask.all():
+            continue
+        kept = np.flatnonzero(mask)
+        scope = scope.keeping(kept if scope.chosen is None else scope.chosen[kept])
+    return scope
+
+
+def _depends_on(guard: Guard, subject: str) -> tuple[bool, bool]:
+    """Whether a guard reads anything but the subject, and whether it reads an argument."""
+    parts = list(walk(guard.term))
+    arguments = any(isinstance(part, Param) for part in parts)
+    others = any(isinstance(part, FieldOf) and part.entity != subject for part in parts)
+    return others, arguments
+
+
+class Explorer:
+    """Finds every state of one aggregate of a world, level by level."""
+
+    def __init__(self, contract: Contract, world: World) -> None:
+        self.world = world
+        self.contract = contract
+        self.population = Population(world.population.root, 1)
+        self.semantics = Semantics(contract, self.population, world.profile())
+        self.codebook = Codebook()
+        for machine in contract.machines:
+            for one in machine.fields:
+                for word in one.words:
+                    self.codebook.encode(word)
+        self.layout = Layout.of(contract, self.population, observation_of(contract))
+        self.settings = {name: np.asarray(self.codebook.encode(v)) for name, v in world.profile().items()}
+        self.shapes: list[MoveShape] = []
+        self.numbers: dict[tuple[str, str, tuple[tuple[str, int], ...], int], int] = {}
+        self.tick = self._number(None, None, {}, {}, 0)
+        self.operations = [contract.operation(operation.name) for operation in world.operations()]
+        self.arguments = {operation.name: list(world.argument_sets(operation)) for operation in self.operations}
+        self.case_faults: dict[str, int] = {}
+        self.statements = [
+            (statement, list(self.population.bindings(statement.over))) for statement in contract.invariants
+        ]
+        self.witnesses = [(witness, list(self.population.bindings(witness.over))) for witness in contract.witnesses]
+
+    def _number(
+        self,
+        operation: Operation | None,
+        case: Case | None,
+        binding: Mapping[str, int],
+        arguments: Mapping[str, ValueTerm],
+        which: int,
+    ) -> int:
+        key = (
+            operation.name if operation else "",
+            case.name if case else "",
+            tuple(sorted(binding.items())),
+            which,
+        )
+        if key not in self.numbers:
+            self.numbers[key] = len(self.shapes)
+            self.shapes.append(MoveShape(operation, case, dict(binding), dict(arguments)))
+        return self.numbers[key]
+
+    # -- one level -----------------------------------------------------------------------------------------------------
+
+    def _scope(self, clock: Ids, columns: Sequence[Column], ends: Sequence[Column] | None = None) -> FrontierScope:
+        return FrontierScope(
+            self.codebook, self.layout, self.population, self.settings, {}, clock, columns, None, {}, ends
+        )
+
+    def successors(self, clock: Ids, columns: Sequence[Column]) -> tuple[Ids, Ids, Ids, list[Column]]:
+        """Every move out of a frontier: for each its source (index), its label, the clock and the columns after it."""
+        sources: list[Ids] = []
+        labels: list[Ids] = []
+        clocks: list[Ids] = []
+        after: list[list[Column]] = []
+
+        def emit(scope: FrontierScope, label: int, changed: Mapping[int, Column], passed: int) -> None:
+            chosen = _chosen(scope)
+            sources.append(chosen)
+            labels.append(np.full(len(chosen), label))
+            clocks.append(clock[chosen] + passed)
+            after.append(
+                [
+                    np.broadcast_to(changed[position], chosen.shape) if position in changed else column[chosen]
+                    for position, column in enumerate(columns)
+                ]
+            )
+
+        whole = self._scope(clock, columns)
+        before_the_end = np.flatnonzero(clock + self.world.tick <= self.world.horizon)
+        if len(before_the_end):
+            emit(whole.keeping(before_the_end), self.tick, {}, self.world.tick)
+        for operation in self.operations:
+            subject = operation.subject.name
+            kinds = [(guard, *_depends_on(guard, subject)) for guard in operation.guards]
+            of_the_subject = [guard for guard, others, arguments in kinds if not others and not arguments]
+            of_the_caller = [guard for guard, others, arguments in kinds if others and not arguments]
+            of_the_call = [guard for guard, _, arguments in kinds if arguments]
+            bindings = list(self.population.bindings(operation.over))
+            shared = _narrowed(whole.on(bindings[0]), of_the_subject)
+            if _size(shared) == 0:
+                continue
+            for binding in bindings:
+                callers = _narrowed(shared.on(binding), of_the_caller)
+                if _size(callers) == 0:
+                    continue
+                for which, arguments in enumerate(self.arguments[operation.name]):
+                    params = {name: column_of(term, whole) for name, term in arguments.items()}
+                    allowed = _narrowed(callers.called_with(params), of_the_call)
+                    if _size(allowed) == 0:
+                        continue
+                    opened = np.zeros(len(clock), dtype=np.int8)
+                    for case in operation.cases:
+                        taken = _narrowed(allowed, case.when)
+                        if _size(taken) == 0:
+                            continue
+                        opened[_chosen(taken)] += 1
+                        changed = {
+                            self.layout.positions[(binding[a.field.entity], a.field.name)]: column_of(a.value, taken)
+                            for a in case.effect
+                        }
+                        emit(taken, self._number(operation, case, binding, arguments, which), changed, 0)
+                    self._look_at_cases(opened[_chosen(allowed)], _chosen(allowed))
+        if not sources:
+            nothing = np.empty(0, dtype=np.int64)
+            return nothing, nothing, nothing, [nothing for _ in columns]
+        joined = [np.concatenate([rows[k] for rows in after]) for k in range(len(columns))]
+        return np.concatenate(sources), np.concatenate(labels), np.concatenate(clocks), joined
+
+    def _look_at_cases(self, opened: NDArray[np.int8], states: Ids) -> None:
+        """Note the first state of the frontier in which an allowed call has no case, or more than one."""
+        for name, at_fault in ((ONE_CASE, opened > 1), (SOME_CASE, opened == 0)):
+            if at_fault.any():
+                first = int(states[np.argmax(at_fault)])
+                self.case_faults[name] = min(first, self.case_faults.get(name, first))
+
+    # -- statements ----------------------------------------------------------------------------------------------------
+
+    def broken_invariants(self, clock: Ids, columns: Sequence[Column]) -> list[tuple[str, int]]:
+        """Each invariant that some of the states break, with the index of the first that does."""
+        scope = self._scope(clock, columns)
+        broken: list[tuple[str, int]] = []
+        for statement, bindings in self.statements:
+            for binding in bindings:
+                found = _first_false(mask_of(statement.statement, scope.on(binding)), len(clock))
+                if found is not None:
+                    broken.append((statement.name, found))
+                    break
+        return broken
+
+    def broken_steps(
+        self, labels: Ids, clock: Ids, before: Sequence[Column], after: Sequence[Column]
+    ) -> list[tuple[str, int]]:
+        """Each step property that some of the steps break, with the index of the first that does."""
+        broken: list[tuple[str, int]] = []
+        scope = self._scope(clock, before, after)
+        for statement in self.contract.step_properties:
+            for chosen, binding in self._steps_of(statement, labels):
+                if chosen is not None and len(chosen) == 0:
+                    continue
+                there = scope.on(binding) if chosen is None else scope.on(binding).keeping(chosen)
+                found = _first_false(mask_of(statement.statement, there), _size(there))
+                if found is not None:
+                    broken.append((statement.name, found if chosen is None else int(chosen[found])))
+                    break
+        return broken
+
+    def _steps_of(self, statement: StepProperty, labels: Ids) -> list[tuple[Ids | None, Mapping[str, int]]]:
+        bindings = list(self.population.bindings(statement.over))
+        if statement.by is None:
+            return [(None, binding) for binding in bindings]
+        groups: list[tuple[Ids | None, Mapping[str, int]]] = []
+        for binding in bindings:
+            fitting = [
+                number
+                for number, shape in enumerate(self.shapes)
+                if self._fits(shape, statement.by, binding)
+            ]
+            groups.append((np.flatnonzero(np.isin(labels, fitting)), binding))
+        return groups
+
+    @staticmethod
+    def _fits(shape: MoveShape, by: Actor, binding: Mapping[str, int]) -> bool:
+        if shape.operation is None or shape.operation.actor is not by:
+            return False
+        return all(shape.binding.get(name) in (None, slot) for name, slot in binding.items())
+
+    # -- the search ----------------------------------------------------------------------------------------------------
+
+    def run(self, *, stop_at_violation: bool = False, most_states: int = 5_000_000) -> LocalGraph:
+        """Search until nothing new is found, a statement breaks (where asked), or there are too many states.
+
+        Cases that overlap are noted but do not stop a search: a statement that breaks further on tells more.
+        """
+        clock, columns = self._initial()
+        keys = self.layout.keys(clock, columns)
+        _, first = np.unique(keys, return_index=True)
+        first = np.sort(first)
+        clock, columns = clock[first], [column[first] for column in columns]
+        known = self.layout.keys(clock, columns)
+        order = np.argsort(known)
+        known, known_ids = known[order], order.astype(np.int64)
+        initial = np.arange(len(clock))
+        none = np.full(len(clock), -1)
+        levels = [(clock, columns, none, none)]
+        depths = [np.zeros(len(clock), dtype=np.int64)]
+        edges: list[tuple[Ids, Ids, Ids]] = []
+        violations = [Violation(name, at, None, 0) for name, at in self.broken_invariants(clock, columns)]
+        witnessed: dict[str, int] = {}
+        self._look_for_witnesses(witnessed, clock, columns, 0)
+        start, total, depth, complete = 0, len(clock), 0, True
+        while len(clock):
+            if stop_at_violation and any(found.statement not in CASE_FAULTS for found in violations):
+                complete = False
+                break
+            sources, labels, next_clock, after = self.successors(clock, columns)
+            for name, at in self.case_faults.items():
+                violations.append(Violation(name, start + at, None, depth))
+            self.case_faults.clear()
+            before = [column[sources] for column in columns]
+            for name, at in self.broken_steps(labels, clock[sources], before, after):
+                violations.append(Violation(name, start + int(sources[at]), int(labels[at]), depth + 1))
+            depth += 1
+            if not len(sources):
+                break
+            keys = self.layout.keys(next_clock, after)
+            unique, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+            places = np.searchsorted(known, unique)
+            places[places == len(known)] = 0
+            old = known[places] == unique
+            ids = np.where(old, known_ids[places], -1)
+            fresh = np.flatnonzero(~old)
+            # New states are numbered in the order in which they were first met, so that a run is the same each time.
+            fresh = fresh[np.argsort(first[fresh], kind="stable")]
+            ids[fresh] = total + np.arange(len(fresh))
+            edges.append((start + sources, labels, ids[inverse]))
+            start = total
+            total += len(fresh)
+            met = first[fresh]
+            parents, parent_moves = edges[-1][0][met], labels[met]
+            clock, columns = next_clock[met], [column[met] for column in after]
+            levels.append((clock, columns, parents, parent_moves))
+            depths.append(np.full(len(clock), depth))
+            known = np.concatenate([known, unique[fresh]])
+            known_ids = np.concatenate([known_ids, ids[fresh]])
+            order = np.argsort(known, kind="stable")
+            known, known_ids = known[order], known_ids[order]
+            if len(clock):
+                violations += [
+                    Violation(name, start + at, None, depth) for name, at in self.broken_invariants(clock, columns)
+                ]
+                self._look_for_witnesses(witnessed, clock, columns, start)
+            if total > most_states:
+                complete = False
+                break
+        return LocalGraph(
+            world=self.world,
+            semantics=self.semantics,
+            layout=self.layout,
+            codebook=self.codebook,
+            shapes=tuple(self.shapes),
+            clock=np.concatenate([level[0] for level in levels]),
+            columns=[np.concatenate([level[1][k] for level in levels]) for k in range(len(self.layout.fields))],
+            depth=np.concatenate(depths),
+            parents=np.concatenate([level[2] for level in levels]),
+            parent_moves=np.concatenate([level[3] for level in levels]),
+            initial=initial,
+            sources=np.concatenate([edge[0] for edge in edges]) if edges else np.empty(0, dtype=np.int64),
+            moves=np.concatenate([edge[1] for edge in edges]) if edges else np.empty(0, dtype=np.int64),
+            targets=np.concatenate([edge[2] for edge in edges]) if edges else np.empty(0, dtype=np.int64),
+            violations=_first_of_each(violations),
+            witnessed=witnessed,
+            complete=complete,
+        )
+
+    def _initial(self) -> tuple[Ids, list[Column]]:
+        states = list(self.semantics.initial(legacy=self.world.legacy))
+        clock = np.array([state.now for state in states], dtype=np.int64)
+        columns = [
+            np.array([self.codebook.encode(state.rows[0][slot][name]) for state in states], dtype=np.int64)
+            for slot, name, _ in self.layout.fields
+        ]
+        return clock, columns
+
+    def _look_for_witnesses(self, found: dict[str, int], clock: Ids, columns: Sequence[Column], start: int) -> None:
+        scope = self._scope(clock, columns)
+        for witness, bindings in self.witnesses:
+            for binding in bindings:
+                if witness.name in found:
+                    break
+                mask = mask_of(witness.statement, scope.on(binding))
+                at = _first_false(np.logical_not(mask), len(clock))
+                if at is not None:
+                    found[witness.name] = start + at
+
+
+def _first_false(mask: Mask, size: int) -> int | None:
+    if mask.ndim == 0:
+        return None if mask or size == 0 else 0
+    at = int(np.argmin(mask)) if mask.size else 0
+    return at if mask.size and not mask[at] else None
+
+
+def _first_of_each(violations: Sequence[Violation]) -> list[Violation]:
+    first: dict[str, Violation] = {}
+    for violation in violations:
+        first.setdefault(violation.statement, violation)
+    return list(first.values())
+
+
+def explore_aggregate(world: World, contract: Contract | None = None, *, stop_at_violation: bool = False) -> LocalGraph:
+    """Every state of one aggregate of a world, for its contract or for a mutant of it."""
+    return Explorer(contract or world.contract, world).run(stop_at_violation=stop_at_violation)
