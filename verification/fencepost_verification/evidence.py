@@ -1,7 +1,7 @@
 """Verdicts and traces: what every check in this package answers with.
 
-A verdict is *held*, *refuted* (with a trace, or a reason where no trace applies) or *unknown* (with the reason). Unknown
-is never green: it has its own exit code, and no report may fold it into held.
+A verdict is *held*, *refuted* (with a trace, or a reason where no trace applies) or *unknown* (with the reason).
+Unknown is never green: it has its own exit code, and no report may fold it into held.
 
 A trace is a list of steps from an initial state. Nobody builds one by hand: ``replayed`` evaluates the calls with the
 plain semantics, so that a trace which is shown is one that the model itself can walk.
@@ -93,7 +93,7 @@ def replayed(semantics: Semantics, start: State, moves: Iterable[Move], *, may_b
     with the model.
     """
     steps: list[Step] = []
-    state = start
+    state = after = start
     for move in moves:
         if isinstance(move, Tick):
             after = semantics.advance(state, move.seconds)
@@ -119,8 +119,8 @@ def replayed(semantics: Semantics, start: State, moves: Iterable[Move], *, may_b
                 case Refused(guards):
                     if not may_be_refused:
                         raise ReplayFailed(f"{actor}:{move.operation} is refused by {', '.join(sorted(guards))}")
-                    after = state
                     steps.append(Step(actor, move.operation, move, state, state, guards))
+                    after = state
         state = after
     return Trace(semantics, start, tuple(steps))
 

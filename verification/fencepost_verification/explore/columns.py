@@ -164,7 +164,7 @@ def mask_of(term: TruthTerm, scope: ColumnScope) -> Mask:
             return _both(one, other) & (one <= other)
         case Equal(left, right):
             one, other = column_of(left, scope), column_of(right, scope)
-            return (one != NULL) & (one == other)
+            return np.asarray((one != NULL) & (one == other))
         case Same(left, right):
             return np.asarray(column_of(left, scope) == column_of(right, scope))
         case OneOf(value, choices):
@@ -188,4 +188,4 @@ def mask_of(term: TruthTerm, scope: ColumnScope) -> Mask:
 
 
 def _both(one: Column, other: Column) -> Mask:
-    return (one != NULL) & (other != NULL)
+    return np.asarray((one != NULL) & (other != NULL))

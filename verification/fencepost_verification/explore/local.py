@@ -64,7 +64,7 @@ class MoveShape:
 
 @dataclass(frozen=True)
 class Violation:
-    """A statement that a state or a step breaks: after the run to ``state``, by the move ``move`` where it is a step."""
+    """A statement that a state or a step breaks: after the run to ``state``, by the move ``move`` if a step."""
 
     statement: str
     state: int
@@ -76,8 +76,8 @@ class Violation:
 class LocalGraph:
     """All states of one aggregate of a world, and the moves between them.
 
-    ``columns[k][s]`` is the value of the k-th field of the layout in state ``s``; ``clock[s]`` its instant (ticks of the
-    world in seconds); ``sources``, ``moves``, ``targets`` hold one entry an edge; ``parents`` and ``parent_moves`` the
+    ``columns[k][s]`` is the value of the k-th field of the layout in state ``s``; ``clock[s]`` its instant (seconds);
+    ``sources``, ``moves``, ``targets`` hold one entry an edge; ``parents`` and ``parent_moves`` the
     run by which a state was first reached (-1 for an initial state).
     """
 
@@ -133,7 +133,7 @@ class LocalGraph:
         return replayed(self.semantics, self.state(number), reversed(moves))
 
     def trace_of(self, violation: Violation) -> Trace:
-        """The shortest run that breaks the statement, replayed; raises ``ReplayFailed`` if the plain reading disagrees."""
+        """The shortest run that breaks the statement, replayed; raises ``ReplayFailed`` where readings disagree."""
         return self.trace_to(violation.state, violation.move)
 
 
@@ -420,11 +420,7 @@ class Explorer:
             return [(None, binding) for binding in bindings]
         groups: list[tuple[Ids | None, Mapping[str, int]]] = []
         for binding in bindings:
-            fitting = [
-                number
-                for number, shape in enumerate(self.shapes)
-                if self._fits(shape, statement.by, binding)
-            ]
+            fitting = [number for number, shape in enumerate(self.shapes) if self._fits(shape, statement.by, binding)]
             groups.append((np.flatnonzero(np.isin(labels, fitting)), binding))
         return groups
 

@@ -15,7 +15,7 @@ from enum import IntEnum
 from typing import assert_never
 
 from fencepost_model.contract import Contract
-from fencepost_model.shapes import Variable
+from fencepost_model.shapes import Invariant, Variable, Witness
 from fencepost_model.terms import (
     AllOf,
     AnyOf,
@@ -73,7 +73,8 @@ def observation_of(contract: Contract) -> Observation:
         variables = _machines(operation.over)
         for guard in (*operation.guards, *(guard for case in operation.cases for guard in case.when)):
             look(variables, _truth_reads(guard.term, variables))
-    for statement in (*contract.invariants, *contract.witnesses):
+    statements: tuple[Invariant | Witness, ...] = (*contract.invariants, *contract.witnesses)
+    for statement in statements:
         variables = _machines(statement.over)
         look(variables, _truth_reads(statement.statement, variables))
     changed = True

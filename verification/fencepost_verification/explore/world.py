@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from fencepost_model.contract import Contract, transition_name
 from fencepost_model.worlds import World
 from fencepost_verification.evidence import Held, Refuted, Trace, Unknown, Verdict
-from fencepost_verification.explore.local import Ids, LocalGraph, explore_aggregate
+from fencepost_verification.explore.local import CASE_FAULTS, Ids, LocalGraph, explore_aggregate
 
 UNSEEN = np.uint8(255)
 CHUNK = 1 << 16
@@ -72,20 +72,19 @@ class Exploration:
         ground = f"{self.states:,} states of {self.world.name}"
         broken = dict(self.broken)
         verdicts: list[Verdict] = []
-        for statement in (*self.world.contract.invariants, *self.world.contract.step_properties):
-            if statement.name in broken:
-                trace = broken[statement.name]
-                verdicts.append(Refuted(statement.name, f"broken in {self.world.name}", trace))
+        contract = self.local.semantics.contract
+        names = [*(s.name for s in contract.invariants), *(s.name for s in contract.step_properties), *CASE_FAULTS]
+        for name in names:
+            if name in broken:
+                verdicts.append(Refuted(name, f"broken in {self.world.name}", broken[name]))
             elif self.complete:
-                verdicts.append(Held(statement.name, ground))
+                verdicts.append(Held(name, ground))
             else:
-                verdicts.append(Unknown(statement.name, f"{self.world.name} was not explored to its end"))
-        for name in self.never_taken:
-            verdicts.append(Refuted(f"{name} is taken", f"never taken in {self.world.name}, which does not say so"))
-        for name in self.needless:
-            verdicts.append(Refuted(f"{name} is not taken", f"taken in {self.world.name}, which says it cannot be"))
-        for name in self.unwitnessed:
-            verdicts.append(Refuted(f"{name} is reached", f"not reached in {self.world.name}, which does not say so"))
+                verdicts.append(Unknown(name, f"{self.world.name} was not explored to its end"))
+        where, silent = self.world.name, "which does not say so"
+        verdicts += [Refuted(f"{name} is taken", f"never taken in {where}, {silent}") for name in self.never_taken]
+        verdicts += [Refuted(f"{name} is impossible", f"taken in {where} all the same") for name in self.needless]
+        verdicts += [Refuted(f"{name} is reached", f"not reached in {where}, {silent}") for name in self.unwitnessed]
         return verdicts
 
 
