@@ -4,10 +4,11 @@ A contract is checked when it is built, so that every reader of it (evaluation, 
 may rely on it: names are unique and known, statuses have their row and can be reached, no field is assigned twice, and
 no two cases of an operation can be taken at once.
 
-Whether two cases exclude each other is decided in two steps. First over the *shape* of their conditions: each comparison
-of the same two values is one of less, equal, greater or null, and each other atom true or false; when no such assignment
-makes both cases true they exclude each other, whatever the values. Otherwise values are tried, and a pair that some small
-row enables at once is refused with that row. What neither step settles is left to the determinism proof.
+Whether two cases exclude each other is decided in two steps. First over the *shape* of their conditions: each
+comparison of the same two values is one of less, equal, greater or null, and each other atom true or false; when no
+such assignment makes both cases true they exclude each other, whatever the values. Otherwise values are tried, and a
+pair that some small row enables at once is refused with that row. What neither step settles is left to the determinism
+proof.
 """
 
 from __future__ import annotations
@@ -15,13 +16,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice, product
-from typing import TypeVar, assert_never
+from typing import TypeAlias, TypeVar, assert_never
 
 from fencepost_model.shapes import (
     Case,
     Invariant,
     Machine,
     Operation,
+    Parameter,
     Progress,
     SettingShape,
     Sort,
@@ -29,6 +31,7 @@ from fencepost_model.shapes import (
     Variable,
     Witness,
 )
+from fencepost_model.sorting import PlacedTerm, sort_complaints
 from fencepost_model.terms import (
     AllOf,
     AnyOf,
@@ -56,6 +59,7 @@ from fencepost_model.terms import (
     ValueTerm,
     holds,
     walk,
+    walk_in_scope,
 )
 
 
@@ -119,6 +123,7 @@ def transition_name(operation: Operation, case: Case) -> str:
     return operation.name if len(operation.cases) == 1 else f"{operation.name}/{case.name}"
 
 
+Statement: TypeAlias = Invariant | StepProperty | Witness | Progress
 _Thing = TypeVar("_Thing", Machine, Operation)
 
 
@@ -138,6 +143,7 @@ def complaints(contract: Contract) -> Iterator[str]:
     yield from _belonging_complaints(contract)
     yield from _term_complaints(contract)
     yield from _assignment_complaints(contract)
+    yield from sort_complaints(contract, _terms(contract))
     yield from _status_complaints(contract)
     yield from _overlap_complaints(contract)
 
@@ -151,7 +157,7 @@ def _name_complaints(contract: Contract) -> Iterator[str]:
     yield from _twice("machine", [machine.name for machine in contract.machines])
     yield from _twice("operation", [operation.name for operation in contract.operations])
     yield from _twice("setting", [setting.name for setting in contract.settings])
-    statements = [*contract.invariants, *contract.step_properties, *contract.progress]
+    statements: tuple[Statement, ...] = (*contract.invariants, *contract.step_properties, *contract.progress)
     yield from _twice("statement", [statement.name for statement in statements])
     yield from _twice("witness", [witness.name for witness in contract.witnesses])
     for machine in contract.machines:
@@ -179,6 +185,9 @@ def _belonging_complaints(contract: Contract) -> Iterator[str]:
     for machine in contract.machines:
         if machine.belongs_to is not None and machine.belongs_to not in names:
             yield f"machine {machine.name!r} belongs to {machine.belongs_to!r}, which is no machine; name one that is"
+    for operation in contract.operations:
+        if not operation.over:
+            yield f"operation {operation.name!r} acts on nothing; name in 'over' what it acts on"
     for owner, variables in _variables(contract):
         known: dict[str, str] = {}
         for variable in variables:
@@ -187,7 +196,10 @@ def _belonging_complaints(contract: Contract) -> Iterator[str]:
                 continue
             parent = next(m for m in contract.machines if m.name == variable.machine).belongs_to
             if known and variable.of is None:
-                yield f"{owner} touches two roots; an operation or statement stays within one aggregate, so put them under one"
+                yield (
+                    f"{owner} touches two roots; an operation or statement stays within one aggregate, "
+                    f"so put them under one"
+                )
             if variable.of is not None and known.get(variable.of) != parent:
                 yield f"{owner}: a {variable.machine} does not belong to {variable.of!r}; say whose it is"
             if variable.name in known:
@@ -198,14 +210,19 @@ def _belonging_complaints(contract: Contract) -> Iterator[str]:
 def _variables(contract: Contract) -> Iterator[tuple[str, tuple[Variable, ...]]]:
     for operation in contract.operations:
         yield f"operation {operation.name!r}", operation.over
-    for statement in (*contract.invariants, *contract.step_properties, *contract.witnesses, *contract.progress):
+    statements: tuple[Statement, ...] = (
+        *contract.invariants,
+        *contract.step_properties,
+        *contract.witnesses,
+        *contract.progress,
+    )
+    for statement in statements:
         yield f"statement {statement.name!r}", statement.over
 
 
-def _terms(contract: Contract) -> Iterator[tuple[str, Term, tuple[Variable, ...], frozenset[str], bool]]:
-    """Every term with its owner, its variables, the parameters it may read, and whether it may look after the step."""
+def _terms(contract: Contract) -> Iterator[PlacedTerm]:
     for operation in contract.operations:
-        own = frozenset(parameter.name for parameter in operation.parameters)
+        own = operation.parameters
         for guard in operation.guards:
             yield f"guard {operation.name}.{guard.name}", guard.term, operation.over, own, False
         for case in operation.cases:
@@ -218,35 +235,46 @@ def _terms(contract: Contract) -> Iterator[tuple[str, Term, tuple[Variable, ...]
         for parameter in operation.parameters:
             if parameter.assumed is not None:
                 yield f"parameter {operation.name}.{parameter.name}", parameter.assumed, (), own, False
-    none: frozenset[str] = frozenset()
-    for invariant in (*contract.invariants, *contract.witnesses):
-        yield f"statement {invariant.name!r}", invariant.statement, invariant.over, none, False
+    none: tuple[Parameter, ...] = ()
+    of_states: tuple[Invariant | Witness, ...] = (*contract.invariants, *contract.witnesses)
+    for statement in of_states:
+        yield f"statement {statement.name!r}", statement.statement, statement.over, none, False
     for step_property in contract.step_properties:
         yield f"statement {step_property.name!r}", step_property.statement, step_property.over, none, True
     for progress in contract.progress:
         yield f"statement {progress.name!r}", progress.live, progress.over, none, False
+    for machine in contract.machines:
+        if machine.legacy is not None:
+            itself = (Variable(machine.name, machine.name),)
+            yield f"legacy predicate of {machine.name}", machine.legacy, itself, none, False
+    yield "assumption about the settings", contract.settings_assumed, (), none, False
 
 
 def _term_complaints(contract: Contract) -> Iterator[str]:
     settings = {setting.name for setting in contract.settings}
+    parents = {machine.name: machine.belongs_to for machine in contract.machines}
+    fields = {(machine.name, field.name) for machine in contract.machines for field in machine.fields}
     for owner, term, variables, parameters, may_look_after in _terms(contract):
-        bound = {variable.name: variable.machine for variable in variables}
-        for part in walk(term):
-            if isinstance(part, Every | Some):
-                bound[part.variable] = part.machine
-        for part in walk(term):
+        for part, bound in walk_in_scope(term, {variable.name: variable.machine for variable in variables}):
             match part:
                 case FieldOf(entity, name, after):
                     if entity not in bound:
                         yield f"{owner} speaks of {entity!r}, which it does not declare; add a variable"
-                    elif name not in {field.name for field in contract.machine(bound[entity]).fields}:
+                    elif (bound[entity], name) not in fields:
                         yield f"{owner} reads {bound[entity]}.{name}, which is no field; declare it or mend the name"
                     if after and not may_look_after:
                         yield f"{owner} looks at {entity}.{name} after the step; only step properties may"
                 case Setting(name) if name not in settings:
                     yield f"{owner} reads setting {name!r}, which is not declared; add it to the settings"
-                case Param(name) if name not in parameters:
+                case Param(name) if name not in {parameter.name for parameter in parameters}:
                     yield f"{owner} reads parameter {name!r}, which is not declared; add it to the operation"
+                case Every(variable, machine, of) | Some(variable, machine, of):
+                    if machine not in parents:
+                        yield f"{owner} ranges over {machine!r}, which is no machine; name one that is"
+                    elif of not in bound or bound[of] != parents[machine]:
+                        yield f"{owner}: a {machine} does not belong to {of!r}; say whose it is"
+                    if variable in bound:
+                        yield f"{owner} declares variable {variable!r} twice; rename one of them"
                 case _:
                     pass
     for progress in contract.progress:
@@ -265,14 +293,16 @@ def _assignment_complaints(contract: Contract) -> Iterator[str]:
             field = contract.machine(machines[assignment.field.entity]).field_named(assignment.field.name)
             if field.fixed:
                 yield f"{operation.name}/{case.name} assigns {field.name}, which is fixed; assign another field"
-            if isinstance(assignment.value, Const) and assignment.value.value is not None:
-                if field.words and assignment.value.value not in field.words:
-                    yield (
-                        f"{operation.name}/{case.name} sets {field.name} to {assignment.value.value!r}, "
-                        f"which is not among its words; add the word or mend it"
-                    )
-            if isinstance(assignment.value, Const) and assignment.value.value is None and not field.nullable:
+            if not isinstance(assignment.value, Const):
+                continue
+            literal = assignment.value.value
+            if literal is None and not field.nullable:
                 yield f"{operation.name}/{case.name} sets {field.name} to null, which it may not be; give it a value"
+            if literal is not None and field.words and literal not in field.words:
+                yield (
+                    f"{operation.name}/{case.name} sets {field.name} to {literal!r}, "
+                    f"which is not among its words; add the word or mend it"
+                )
 
 
 def _status_complaints(contract: Contract) -> Iterator[str]:
@@ -280,7 +310,9 @@ def _status_complaints(contract: Contract) -> Iterator[str]:
         names = [status.name for status in machine.statuses]
         for name in names:
             if name not in machine.table:
-                yield f"status {name!r} of {machine.name} has no row in the table; write one, empty if nothing may happen"
+                yield (
+                    f"status {name!r} of {machine.name} has no row in the table; write one, empty if nothing may happen"
+                )
         for name in machine.table:
             if name not in names:
                 yield f"the table of {machine.name} has a row for {name!r}, which is no status; remove it"
@@ -290,11 +322,12 @@ def _status_complaints(contract: Contract) -> Iterator[str]:
         if not names:
             continue
         subjects = [operation for operation in contract.operations if operation.subject.machine == machine.name]
+        allowed = {operation.name: _allowed_by_guards(operation, names) for operation in subjects}
         for operation in subjects:
             if operation.name == machine.created_by:
                 continue
             for name in names:
-                possible = _possible_in(operation, name)
+                possible = name in allowed[operation.name]
                 listed = operation.name in machine.table.get(name, ())
                 if possible and not listed:
                     yield f"{operation.name} can act on a {machine.name} that is {name}, but the table does not say so"
@@ -304,10 +337,12 @@ def _status_complaints(contract: Contract) -> Iterator[str]:
             for name in row:
                 if name not in {operation.name for operation in subjects}:
                     yield f"the table of {machine.name} names {name!r}, which is no operation on it; mend the name"
-        yield from _unreachable(machine, subjects)
+        yield from _unreachable(machine, subjects, allowed)
 
 
-def _unreachable(machine: Machine, operations: Sequence[Operation]) -> Iterator[str]:
+def _unreachable(
+    machine: Machine, operations: Sequence[Operation], allowed: Mapping[str, frozenset[str]]
+) -> Iterator[str]:
     if machine.created_by is None:
         yield f"machine {machine.name!r} has statuses, but nothing creates it; name the operation in created_by"
         return
@@ -318,7 +353,7 @@ def _unreachable(machine: Machine, operations: Sequence[Operation]) -> Iterator[
         for operation in operations:
             if (status is None) != (operation.name == machine.created_by):
                 continue
-            if status is not None and not _possible_in(operation, status):
+            if status is not None and status not in allowed[operation.name]:
                 continue
             for case in operation.cases:
                 for assignment in case.effect:
@@ -327,19 +362,23 @@ def _unreachable(machine: Machine, operations: Sequence[Operation]) -> Iterator[
                     if named and isinstance(target, str) and target not in reached:
                         reached.add(target)
                         frontier.append(target)
-    for status in machine.statuses:
-        if status.name not in reached:
-            yield f"status {status.name!r} of {machine.name} cannot be reached; add an operation that leads there"
+    for declared in machine.statuses:
+        if declared.name not in reached:
+            yield f"status {declared.name!r} of {machine.name} cannot be reached; add an operation that leads there"
 
 
-def _possible_in(operation: Operation, status: str) -> bool:
-    """Whether the guards that speak of the status alone let the operation act in it."""
-    name = operation.subject.name
-    for guard in operation.guards:
-        read = {part for part in walk(guard.term) if isinstance(part, FieldOf | Now | Setting | Param)}
-        if read == {FieldOf(name, "status")} and not holds(guard.term, Bare({name: {"status": status}})):
-            return False
-    return True
+def _allowed_by_guards(operation: Operation, statuses: Sequence[str]) -> frozenset[str]:
+    """The statuses in which the guards that speak of the status alone let the operation act."""
+    subject = operation.subject.name
+    decisive = [guard.term for guard in operation.guards if _speaks_only_of(guard.term, FieldOf(subject, "status"))]
+    rows = {status: Bare({subject: {"status": status}}) for status in statuses}
+    return frozenset(status for status, row in rows.items() if all(holds(term, row) for term in decisive))
+
+
+def _speaks_only_of(term: TruthTerm, field: FieldOf) -> bool:
+    """Whether a term reads that field and nothing else."""
+    reads = [part for part in walk(term) if isinstance(part, FieldOf | Now | Setting | Param | Every | Some)]
+    return bool(reads) and all(part == field for part in reads)
 
 
 # --- cases that overlap -----------------------------------------------------------------------------------------------
@@ -390,9 +429,7 @@ def _satisfiable(term: TruthTerm, known: dict[tuple[str, Term, Term], str]) -> b
     return any(_satisfiable(term, {**known, open_atom: kind}) for kind in kinds if _consistent(open_atom, kind, known))
 
 
-def _consistent(
-    atom: tuple[str, Term, Term], kind: str, known: Mapping[tuple[str, Term, Term], str]
-) -> bool:
+def _consistent(atom: tuple[str, Term, Term], kind: str, known: Mapping[tuple[str, Term, Term], str]) -> bool:
     """Whether a guess about one atom contradicts another: nullness with comparisons, one word with another."""
     for other, value in (*known.items(), (atom, kind)):
         tag, left, right = other

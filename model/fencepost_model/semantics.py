@@ -26,7 +26,7 @@ Binding = Mapping[str, int]
 
 @dataclass(frozen=True)
 class Member:
-    """One entity in the shape of an aggregate: its machine, a label for people, its fixed fields, what belongs to it."""
+    """One entity in the shape of an aggregate: machine, a label for people, fixed fields, and what belongs to it."""
 
     machine: str
     label: str
@@ -207,9 +207,7 @@ class Semantics:
     ) -> StateScope:
         """What terms about one aggregate are evaluated against; with ``after``, terms about a step."""
         ends = after.rows[aggregate] if after is not None else None
-        return StateScope(
-            self.population, state.rows[aggregate], binding, state.now, self.settings, params, ends
-        )
+        return StateScope(self.population, state.rows[aggregate], binding, state.now, self.settings, params, ends)
 
     def false_guards(self, state: State, call: Call) -> frozenset[str]:
         """The names of the operation's guards that are false for this call."""
@@ -260,7 +258,9 @@ class Semantics:
 
     def broken_invariants(self, state: State) -> tuple[Invariant, ...]:
         """The invariants that a state breaks."""
-        return tuple(i for i in self.contract.invariants if any(True for _ in self._failing(i.over, i.statement, state)))
+        return tuple(
+            i for i in self.contract.invariants if any(True for _ in self._failing(i.over, i.statement, state))
+        )
 
     def shows(self, state: State, witness: Witness) -> bool:
         """Whether a state is one that the witness asks for."""
@@ -273,9 +273,7 @@ class Semantics:
     def broken_step_properties(self, before: State, call: Call, after: State) -> tuple[StepProperty, ...]:
         """The step properties that a step breaks."""
         operation = self.contract.operation(call.operation)
-        return tuple(
-            p for p in self.contract.step_properties if not self.step_keeps(p, operation, before, call, after)
-        )
+        return tuple(p for p in self.contract.step_properties if not self.step_keeps(p, operation, before, call, after))
 
     def step_keeps(
         self, statement: StepProperty, operation: Operation, before: State, call: Call, after: State

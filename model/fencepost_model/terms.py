@@ -38,7 +38,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Protocol, TypeAlias, assert_never, cast
 
-Value: TypeAlias = None | bool | int | float | str
+Value: TypeAlias = bool | int | float | str | None
 """A value of a field: null, a flag, a number (counts, seconds) or a string (words, identities, texts)."""
 
 
@@ -219,7 +219,9 @@ class Some:
 
 
 ValueTerm: TypeAlias = Const | FieldOf | Now | Setting | Param | Plus | Smaller | Larger | Choose
-TruthTerm: TypeAlias = Truth | Holds | Not | AllOf | AnyOf | Missing | Less | AtMost | Equal | Same | OneOf | Every | Some
+TruthTerm: TypeAlias = (
+    Truth | Holds | Not | AllOf | AnyOf | Missing | Less | AtMost | Equal | Same | OneOf | Every | Some
+)
 Term: TypeAlias = ValueTerm | TruthTerm
 
 
@@ -257,21 +259,56 @@ NULL = Const(None)
 # --- structure --------------------------------------------------------------------------------------------------------
 
 
-def parts_of(term: Term) -> Iterator[Term]:
+def parts_of(term: Term) -> tuple[Term, ...]:
     """The direct sub-terms of a term, left to right."""
-    for field in fields(term):
-        part = getattr(term, field.name)
-        if isinstance(part, tuple):
-            yield from (item for item in cast(tuple[Any, ...], part) if not isinstance(item, str | int))
-        elif part is not None and not isinstance(part, str | int | float | bool):
-            yield part
+    match term:
+        case FieldOf() | Const() | Now() | Setting() | Param() | Truth():
+            return ()
+        case Not(part):
+            return (part,)
+        case AllOf(parts) | AnyOf(parts):
+            return parts
+        case (
+            Equal(left, right)
+            | Less(left, right)
+            | AtMost(left, right)
+            | Same(left, right)
+            | Plus(left, right)
+            | Smaller(left, right)
+            | Larger(left, right)
+        ):
+            return (left, right)
+        case Missing(value) | OneOf(value) | Holds(value):
+            return (value,)
+        case Choose(condition, then, otherwise):
+            return (condition, then, otherwise)
+        case Every() | Some():
+            return (term.body,)
+        case _:
+            assert_never(term)
 
 
 def walk(term: Term) -> Iterator[Term]:
-    """The term and all its sub-terms, outermost first."""
-    yield term
-    for part in parts_of(term):
-        yield from walk(part)
+    """The term and all its sub-terms, outermost first, left to right."""
+    ahead: list[Term] = [term]
+    while ahead:
+        part = ahead.pop()
+        yield part
+        ahead.extend(reversed(parts_of(part)))
+
+
+def walk_in_scope(term: Term, bound: Mapping[str, str]) -> Iterator[tuple[Term, Mapping[str, str]]]:
+    """The term and all its sub-terms, as ``walk`` gives them, each with the machines of the variables bound there.
+
+    ``bound`` gives the machines of the variables that are bound outside of the term.
+    """
+    ahead: list[tuple[Term, Mapping[str, str]]] = [(term, bound)]
+    while ahead:
+        part, scope = ahead.pop()
+        yield part, scope
+        if isinstance(part, Every | Some):
+            scope = {**scope, part.variable: part.machine}
+        ahead.extend((inner, scope) for inner in reversed(parts_of(part)))
 
 
 def fields_read(term: Term) -> frozenset[FieldOf]:
@@ -292,7 +329,7 @@ def _rebuilt(term: Term, change: Callable[[FieldOf], FieldOf]) -> Term:
     for field in fields(term):
         part = getattr(term, field.name)
         if isinstance(part, tuple):
-            items = cast(tuple[Any, ...], part)
+            items = cast(Sequence[Any], part)
             changed[field.name] = tuple(i if isinstance(i, str | int) else _rebuilt(i, change) for i in items)
         elif part is None or isinstance(part, str | int | float | bool):
             changed[field.name] = part

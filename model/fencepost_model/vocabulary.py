@@ -70,7 +70,9 @@ class ColumnVocabulary:
         names = {entry.name for entry in (*VOCABULARY, *EXTENSIONS)}
         for name in self.columns:
             if name not in names:
-                raise VocabularyError(f"{name!r} is no field of the vocabulary; choose one of {', '.join(sorted(names))}")
+                raise VocabularyError(
+                    f"{name!r} is no field of the vocabulary; choose one of {', '.join(sorted(names))}"
+                )
         taken: dict[str, str] = {}
         for name in sorted(names):
             column = self.column(name)

@@ -20,10 +20,11 @@ from fencepost_model.terms import Const, Now, Plus, Value, ValueTerm
 class World:
     """A bounded world for a contract.
 
-    ``horizon`` and ``tick`` are seconds; the clock runs from 0 to the horizon. ``arguments`` maps ``operation.parameter``
-    (or ``*.parameter`` for every operation that has it) to the values tried. Operations listed in ``without`` are not
-    called. ``untaken`` and ``unreached`` name the transitions and witnesses that this world cannot show, because of its
-    settings; one that shows up all the same is a fault, as is one that is missing without being named.
+    ``horizon`` and ``tick`` are seconds; the clock runs from 0 to the horizon. ``arguments`` maps
+    ``operation.parameter`` (or ``*.parameter`` for every operation that has it) to the values tried. Operations listed
+    in ``without`` are not called. ``untaken`` and ``unreached`` name the transitions and witnesses that this world
+    cannot show, because of its settings; one that shows up all the same is a fault, as is one that is missing without
+    being named.
     """
 
     name: str

@@ -74,6 +74,7 @@ from fencepost_model.terms import (
     Setting,
     Smaller,
     TruthTerm,
+    Value,
     ValueTerm,
     all_of,
     any_of,
@@ -749,7 +750,9 @@ EXPIRE_OVERDUE = Operation(
     selection=Selection.SWEEP,
     over=(JOB,),
     guards=(
-        Guard("unheld", is_status(PENDING, WAITING), "§2 expire_overdue", "a running job is its holder's or recovery's"),
+        Guard(
+            "unheld", is_status(PENDING, WAITING), "§2 expire_overdue", "a running job is its holder's or recovery's"
+        ),
         Guard(
             "beyond_claiming",
             any_of(
@@ -886,7 +889,13 @@ OPERATIONS: tuple[Operation, ...] = (
 
 # --- rows of older programs -------------------------------------------------------------------------------------------
 
-_LEGACY_COUNTS = {"lease_generation": 0, "poll_count": 0, "starts": 0, "hand_backs": 0, "origin": LEGACY}
+_LEGACY_COUNTS: dict[str, Value] = {
+    "lease_generation": 0,
+    "poll_count": 0,
+    "starts": 0,
+    "hand_backs": 0,
+    "origin": LEGACY,
+}
 
 LEGACY_ROWS: tuple[LegacyRow, ...] = (
     LegacyRow(
@@ -1004,11 +1013,9 @@ INVARIANTS: tuple[Invariant, ...] = (
                 present(job("worker_id")),
                 present(job("lease_expires_at")),
                 present(job("heartbeat_at")),
-                present(job("attempt_id")),
-                present(job("started_at")),
             ),
         ),
-        "A job that our operations started runs with an owner, a lease, a heartbeat and an attempt.",
+        "A job that our operations started runs with an owner, a lease and a heartbeat.",
     ),
     Invariant(
         "finished_exactly_when_ended",
@@ -1052,6 +1059,20 @@ INVARIANTS: tuple[Invariant, ...] = (
         "A wait for a provider ends at the latest with the deadline.",
     ),
     Invariant(
+        "waiting_is_known",
+        "§2 park",
+        (JOB,),
+        implies(is_status(WAITING), present(job("provider_ref"))),
+        "A job waits for a provider only under the provider's own name for the work.",
+    ),
+    Invariant(
+        "pending_is_not_submitted",
+        "§2 recover, D-3",
+        (JOB,),
+        implies(is_status(PENDING), Missing(job("provider_ref"))),
+        "No job that a provider already has waits to be started again.",
+    ),
+    Invariant(
         "provider_work_has_deadline",
         "§2 park",
         (JOB,),
@@ -1080,11 +1101,14 @@ INVARIANTS: tuple[Invariant, ...] = (
         "A job that we put back can still be claimed.",
     ),
     Invariant(
-        "held_job_has_started",
+        "started_work_has_an_attempt",
         "§2 claim",
         (JOB,),
-        implies(all_of(any_of(is_status(RUNNING), is_status(WAITING)), OURS_ONLY), Less(Const(0), job("attempt_count"))),
-        "A job that we started counts at least one attempt.",
+        implies(
+            all_of(is_status(RUNNING, WAITING), OURS_ONLY),
+            all_of(Less(Const(0), job("attempt_count")), present(job("attempt_id")), present(job("started_at"))),
+        ),
+        "A job that we started counts at least one attempt, which has an identity and a start.",
     ),
     Invariant(
         "starts_accounted",
@@ -1159,7 +1183,7 @@ INVARIANTS: tuple[Invariant, ...] = (
         "§5, D-21",
         (JOB,),
         implies(
-            all_of(is_status(PENDING), present(job("error_code"))),
+            all_of(is_status(*LIVE), present(job("error_code"))),
             OneOf(job("error_code"), RETRYABLE_CODES),
         ),
         "Only an error of a retryable family is followed by another attempt.",
@@ -1389,7 +1413,9 @@ STEP_PROPERTIES: tuple[StepProperty, ...] = (
         "cancel_request_kept",
         "§2 request_cancel",
         (JOB,),
-        implies(present(job("cancel_requested_at")), Same(job("cancel_requested_at"), job_after("cancel_requested_at"))),
+        implies(
+            present(job("cancel_requested_at")), Same(job("cancel_requested_at"), job_after("cancel_requested_at"))
+        ),
         "The first request to stop is kept, with its time.",
     ),
     StepProperty(
@@ -1460,7 +1486,9 @@ STEP_PROPERTIES: tuple[StepProperty, ...] = (
         "§2 recover, D-5",
         (JOB,),
         implies(
-            all_of(is_status(*LIVE), ends_as(FAILED, EXPIRED), Equal(job_after("error_code"), Const(JOB_DEADLINE_EXCEEDED))),
+            all_of(
+                is_status(*LIVE), ends_as(FAILED, EXPIRED), Equal(job_after("error_code"), Const(JOB_DEADLINE_EXCEEDED))
+            ),
             AtMost(job("deadline_at"), NOW),
         ),
         "A job ends for its deadline only when that has passed.",
@@ -1496,13 +1524,6 @@ STEP_PROPERTIES: tuple[StepProperty, ...] = (
         "Work that a provider already has is not submitted a second time.",
     ),
     StepProperty(
-        "parked_work_is_known",
-        "§2 park",
-        (JOB,),
-        implies(ends_as(WAITING), present(job_after("provider_ref"))),
-        "A job waits for a provider only under the provider's own name for the work.",
-    ),
-    StepProperty(
         "attempt_counted_once",
         "D-3, D-11, D-15",
         (JOB,),
@@ -1523,7 +1544,11 @@ STEP_PROPERTIES: tuple[StepProperty, ...] = (
         "§2 claim, INV-5",
         (JOB,),
         all_of(
-            implies(all_of(is_status(PENDING), ends_as(RUNNING)), Not(Same(job("attempt_id"), job_after("attempt_id")))),
+            # The generation is new at every start, and so is what is named by it.
+            implies(
+                all_of(is_status(PENDING), ends_as(RUNNING)),
+                Equal(job_after("attempt_id"), job_after("lease_generation")),
+            ),
             implies(
                 all_of(present(STATUS), Not(all_of(is_status(PENDING), ends_as(RUNNING)))),
                 Same(job("attempt_id"), job_after("attempt_id")),

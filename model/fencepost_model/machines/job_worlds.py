@@ -21,7 +21,9 @@ def jobs(count: int, *workers: str) -> Population:
 FULL: dict[str, tuple[ValueTerm, ...]] = {
     "enqueue.max_attempts": const(0, 2),
     "enqueue.deadline_at": (NULL, *later(0, 3)),
-    "fail.code": const(EXAMPLES[Family.INFRA], EXAMPLES[Family.CONTENT], EXAMPLES[Family.CANCEL], EXAMPLES[Family.FENCE]),
+    "fail.code": const(
+        EXAMPLES[Family.INFRA], EXAMPLES[Family.CONTENT], EXAMPLES[Family.CANCEL], EXAMPLES[Family.FENCE]
+    ),
     "skip.code": const(EXAMPLES[Family.CONTENT], EXAMPLES[Family.INFRA]),
     "*.message": (NULL,),
     "*.delay": const(1),
@@ -57,7 +59,9 @@ _NO_WORDS = frozenset({"skip", "recover/expired", "recover/polled_again", "expir
 
 JOB_PLAIN = World(
     name="job-plain",
-    meaning="one job, two executions in one worker, nothing registered, with and without a deadline, success beats cancel",
+    meaning=(
+        "one job, two executions in one worker, nothing registered, with and without a deadline, success beats cancel"
+    ),
     contract=JOB_CONTRACT,
     population=jobs(1, "w1", "w1"),
     horizon=5,
