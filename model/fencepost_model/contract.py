@@ -346,6 +346,10 @@ def _unreachable(
     if machine.created_by is None:
         yield f"machine {machine.name!r} has statuses, but nothing creates it; name the operation in created_by"
         return
+    if machine.created_by not in allowed:
+        creator = f"is created by {machine.created_by!r}"
+        yield f"machine {machine.name!r} {creator}, which is no operation on it; mend the name"
+        return
     reached: set[str] = set()
     frontier: list[str | None] = [None]
     while frontier:
@@ -512,14 +516,18 @@ def _comparison(left: ValueTerm, right: ValueTerm) -> tuple[tuple[str, Term, Ter
 
 
 def _small_row(contract: Contract, operation: Operation, both: TruthTerm) -> str | None:
-    """A small row for which a term holds, in words; None when the first hundred thousand hold none."""
+    """A small row for which a term holds, in words; None when the first hundred thousand hold none.
+
+    An operation that creates its subject is tried on the row that does not exist yet: all its fields are null.
+    """
     machines = {variable.name: variable.machine for variable in operation.over}
+    created = operation.subject.name if contract.machine(operation.subject.machine).created_by == operation.name else ""
     sorts: dict[Term, tuple[Value, ...]] = {}
     for part in walk(both):
         match part:
             case FieldOf(entity, name):
                 field = contract.machine(machines[entity]).field_named(name)
-                sorts[part] = _few(field.sort, field.words, field.nullable)
+                sorts[part] = (None,) if entity == created else _few(field.sort, field.words, field.nullable)
             case Param(name):
                 parameter = next(p for p in operation.parameters if p.name == name)
                 sorts[part] = _few(parameter.sort, parameter.words, parameter.nullable)

@@ -10,8 +10,9 @@ both sides; adding follows the table of ``_SUMS``. A term is well-sorted exactly
 Where words are listed, a literal must be one of them, for a misspelt word makes a guard that is false for ever and an
 invariant that holds for nothing.
 
-One looseness is deliberate: a COUNT may be assigned to an IDENTITY, and be equal to one. The model names each attempt
-by the generation that opened it, because any fresh identity will do. Which of the two is less is not asked.
+One looseness is deliberate: a COUNT may be assigned to an IDENTITY, and the two may be asked whether they are equal.
+The model names each attempt by the generation that opened it, because any fresh identity will do. Which of the two is
+less is not asked, and no term is of both sorts.
 
 The names in a term are the business of ``fencepost_model.contract``. What is not declared fits every sort here, so that
 one mistake is reported once.
@@ -237,7 +238,8 @@ def _part_complaints(part: Term, context: Context) -> Iterator[str]:
         case Less(left, right) | AtMost(left, right):
             yield from _mixture("compares", left, "with", right, context, ordered=True)
         case Equal(left, right) | Same(left, right):
-            yield from _mixture("compares", left, "with", right, context)
+            if not _named_by_count(left, right, context):
+                yield from _mixture("compares", left, "with", right, context)
             yield from _foreign_words(left, right, context)
         case Smaller(left, right) | Larger(left, right):
             yield from _mixture("takes the smaller or larger of", left, "and", right, context, ordered=True)
@@ -251,7 +253,11 @@ def _part_complaints(part: Term, context: Context) -> Iterator[str]:
         case OneOf(value, choices):
             sorts, words = sort_of(value, context), words_of(value, context)
             for choice in choices:
-                if sorts and not sorts & sorts_of_literal(choice):
+                if (
+                    sorts
+                    and not sorts & sorts_of_literal(choice)
+                    and not _named_by_count(value, Const(choice), context)
+                ):
                     yield f"looks for {choice!r} in {_with_sort(value, sorts)}; give choices of that sort"
                 elif words is not None and choice not in words:
                     yield f"looks for {choice!r} in {spoken(value)}, which never holds it; add the word or mend it"
@@ -272,14 +278,20 @@ def _mixture(
     if not ones or not others:
         return  # said of the side that has no sort
     common = ones & others
-    counts_as_name = Sort.IDENTITY in ones | others and Sort.COUNT in ones | others
-    if common & ORDERED or (common and not ordered) or (counts_as_name and not ordered):
+    if common & ORDERED or (common and not ordered):
         return
     told = f"{verb} {_with_sort(left, ones)} {link} {_with_sort(right, others)}"
     if not common:
         yield f"{told}; use two values of one sort"
     else:
         yield f"{told}, a sort without order; ask whether they are equal"
+
+
+def _named_by_count(left: ValueTerm, right: ValueTerm, context: Context) -> bool:
+    """Whether one side is an identity and the other a count, which may be its name."""
+    ones, others = sort_of(left, context), sort_of(right, context)
+    name = _ONLY[Sort.IDENTITY]
+    return (ones == name and Sort.COUNT in others) or (others == name and Sort.COUNT in ones)
 
 
 def _foreign_words(left: ValueTerm, right: ValueTerm, context: Context) -> Iterator[str]:

@@ -931,9 +931,10 @@ LEGACY_ROWS: tuple[LegacyRow, ...] = (
             "attempt_count": 0,
             "max_attempts": 2,
             "cancel_requested_at": 0,
+            "deadline_at": 2,
             **_LEGACY_COUNTS,
         },
-        "waiting although somebody asked it to stop",
+        "waiting with a deadline, although somebody asked it to stop",
     ),
 )
 

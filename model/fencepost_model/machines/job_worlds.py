@@ -34,7 +34,7 @@ FULL: dict[str, tuple[ValueTerm, ...]] = {
 
 PARKING = {
     "lease_seconds": 2,
-    "release_ceiling": 3,
+    "release_ceiling": 4,
     "max_polls": 1,
     "registers_park": True,
     "registers_skip": True,
@@ -49,7 +49,7 @@ JOB_SMALL = World(
     contract=JOB_CONTRACT,
     population=jobs(1, "w1", "w1", "w2"),
     horizon=6,
-    arguments={**FULL, "enqueue.deadline_at": (NULL, *later(0, 4))},
+    arguments={**FULL, "enqueue.max_attempts": const(0, 1, 2), "enqueue.deadline_at": (NULL, *later(0, 4))},
     settings=PARKING,
     untaken=frozenset({"recover/overdue", "expire_overdue/overdue"}),
 )
@@ -69,6 +69,23 @@ JOB_PLAIN = World(
     settings={**PLAIN, "cancel_wins": False},
     untaken=_NO_PARK | _NO_WORDS,
     unreached=frozenset({"waiting_provider_reached", "skipped_reached", "expired_reached", "poll_resumed"}),
+)
+
+JOB_PARKED = World(
+    name="job-parked",
+    meaning="one job that may be parked, one execution, in a queue without the word expired",
+    contract=JOB_CONTRACT,
+    population=jobs(1, "w1"),
+    horizon=6,
+    arguments={**FULL, "enqueue.max_attempts": const(1, 2), "enqueue.deadline_at": later(4)},
+    settings={**PARKING, "registers_skip": False, "registers_expired": False},
+    legacy=False,
+    untaken=frozenset(
+        {"skip", "recover/expired", "expire_overdue/expired", "expire_overdue/cancelled", "expire_overdue/exhausted"}
+    ),
+    unreached=frozenset(
+        {"skipped_reached", "expired_reached", "pending_with_cancel_request", "stale_token_of_the_owner"}
+    ),
 )
 
 JOB_LARGE = World(
@@ -92,8 +109,8 @@ JOB_LARGE = World(
     unreached=JOB_PLAIN.unreached | {"pending_with_cancel_request"},
 )
 
-WORLDS: tuple[World, ...] = (JOB_SMALL, JOB_PLAIN, JOB_LARGE)
+WORLDS: tuple[World, ...] = (JOB_SMALL, JOB_PLAIN, JOB_PARKED, JOB_LARGE)
 """The worlds that can be named on a command line."""
 
-SMALL_WORLDS: tuple[World, ...] = (JOB_SMALL, JOB_PLAIN)
+SMALL_WORLDS: tuple[World, ...] = (JOB_PARKED, JOB_PLAIN, JOB_SMALL)
 """The worlds in which each guard is dropped in turn; together they take every transition."""

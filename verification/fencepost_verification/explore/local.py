@@ -432,8 +432,12 @@ class Explorer:
 
     # -- the search ----------------------------------------------------------------------------------------------------
 
-    def run(self, *, stop_at_violation: bool = False, most_states: int = 5_000_000) -> LocalGraph:
-        """Search until nothing new is found, a statement breaks (where asked), or there are too many states.
+    def run(
+        self, *, stop_at_violation: bool = False, deepest: int | None = None, most_states: int = 5_000_000
+    ) -> LocalGraph:
+        """Search until nothing new is found, a statement breaks (where asked), or a bound is reached.
+
+        ``deepest`` bounds the length of runs, in steps; the last step's properties are still looked at.
 
         Cases that overlap are noted but do not stop a search: a statement that breaks further on tells more.
         """
@@ -456,6 +460,9 @@ class Explorer:
         start, total, depth, complete = 0, len(clock), 0, True
         while len(clock):
             if stop_at_violation and any(found.statement not in CASE_FAULTS for found in violations):
+                complete = False
+                break
+            if deepest is not None and depth >= deepest:
                 complete = False
                 break
             sources, labels, next_clock, after = self.successors(clock, columns)
@@ -553,6 +560,8 @@ def _first_of_each(violations: Sequence[Violation]) -> list[Violation]:
     return list(first.values())
 
 
-def explore_aggregate(world: World, contract: Contract | None = None, *, stop_at_violation: bool = False) -> LocalGraph:
-    """Every state of one aggregate of a world, for its contract or for a mutant of it."""
-    return Explorer(contract or world.contract, world).run(stop_at_violation=stop_at_violation)
+def explore_aggregate(
+    world: World, contract: Contract | None = None, *, stop_at_violation: bool = False, deepest: int | None = None
+) -> LocalGraph:
+    """Every state of one aggregate of a world, for its contract or for a mutant of it (see ``Explorer.run``)."""
+    return Explorer(contract or world.contract, world).run(stop_at_violation=stop_at_violation, deepest=deepest)

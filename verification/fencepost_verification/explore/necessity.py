@@ -102,11 +102,15 @@ def examine(contract: Contract, worlds: Sequence[World], conjunct: Conjunct, imp
     mutant = without(contract, conjunct)
     found: list[tuple[tuple[int, int], Necessary]] = []
     for world in worlds:
-        if world.contract is contract and conjunct.operation not in world.without:
-            graph = explore_aggregate(world, mutant, stop_at_violation=True)
-            if graph.violations:
-                first = min(graph.violations, key=_rank)
-                found.append((_rank(first), Necessary(conjunct, first.statement, graph.trace_of(first), world.name)))
+        if world.contract is not contract or conjunct.operation in world.without:
+            continue
+        # A longer run than one that is known already would not be kept.
+        promises = [depth for (at_fault, depth), _ in found if not at_fault]
+        deepest = min(promises) - 1 if promises else None
+        graph = explore_aggregate(world, mutant, stop_at_violation=True, deepest=deepest)
+        if graph.violations:
+            first = min(graph.violations, key=_rank)
+            found.append((_rank(first), Necessary(conjunct, first.statement, graph.trace_of(first), world.name)))
     if found:
         return min(found, key=lambda ranked: ranked[0])[1]
     explored = ", ".join(world.name for world in worlds)
