@@ -1,0 +1,156 @@
+"""The commands that look at the model itself: prove, explore, necessity."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from fencepost_verification import catalogue
+from fencepost_verification.cli.output import (
+    JSON,
+    Shown,
+    console,
+    counted,
+    counted_progress,
+    failures,
+    finish,
+    print_json,
+    table,
+)
+from fencepost_verification.evidence import Held, exit_code
+from fencepost_verification.explore.necessity import Necessary, Redundant, Unexplained, conjuncts_of, verdict_of
+
+
+def prove(as_json: JSON = False, everything: Annotated[bool, typer.Option("--all", help="List what holds too.")] = False) -> None:
+    """Prove every statement over every transition: any number of jobs and workers, any time, any settings.
+
+    Each obligation is paired with a check that its hypothesis can be met, so that none holds for want of a case. Where
+    induction fails, a bounded search says whether the state it fails from can be reached.
+
+    Exit: 0 all held, 1 one refuted, 3 one unknown.
+    """
+    found = catalogue.proof()
+    if as_json:
+        print_json(
+            {
+                "obligations": [o.name for o in found.obligations],
+                "held": [o.name for o in found.held],
+                "refuted": [o.name for o in found.refuted],
+                "unknown": [o.name for o in found.unknown],
+                "seconds": round(found.seconds, 3),
+            }
+        )
+    else:
+        kinds: dict[str, list[bool]] = {}
+        for obligation in found.obligations:
+            kinds.setdefault(obligation.kind.value, []).append(isinstance(obligation.verdict, Held))
+        rows = [(kind, counted(sum(held)), counted(len(held))) for kind, held in kinds.items()]
+        table(f"Obligations of the contract {found.contract}", ("kind", "held", "of"), rows)
+        if everything:
+            for obligation in found.held:
+                console().print(f"held  {obligation.name}", highlight=False)
+        failures(Shown(o.name, o.verdict, o.label.value if o.label else "") for o in (*found.refuted, *found.unknown))
+        console().print(f"{found.count:,} obligations, {len(found.held):,} held, {found.seconds:.2f} s", highlight=False)
+    finish(exit_code([obligation.verdict for obligation in found.obligations]))
+
+
+def explore(
+    world: Annotated[str, typer.Option(help="The world to explore; see --list.")] = "job-small",
+    show_list: Annotated[bool, typer.Option("--list", help="List the worlds and stop.")] = False,
+    as_json: JSON = False,
+) -> None:
+    """Find every state of a small world, breadth first, and check every statement on each state and step.
+
+    A transition that is never taken and a witness that is never reached are failures, unless the world's settings rule
+    them out and the world says so.
+
+    Exit: 0 all held, 1 one refuted, 2 no such world, 3 one unknown.
+    """
+    if show_list:
+        rows = [(each.name, each.meaning) for each in catalogue.BY_NAME.values()]
+        if as_json:
+            print_json({name: meaning for name, meaning in rows})
+        else:
+            table("Worlds", ("name", "what is in it"), rows)
+        return
+    if world not in catalogue.BY_NAME:
+        raise typer.BadParameter(f"there is no world {world!r}; choose one of {', '.join(catalogue.BY_NAME)}")
+    found = catalogue.exploration(world)
+    verdicts = found.verdicts()
+    if as_json:
+        print_json(
+            {
+                "world": world,
+                "states": found.states,
+                "edges": found.edges,
+                "seconds": round(found.seconds, 3),
+                "states_per_second": round(found.states_per_second),
+                "never_taken": list(found.never_taken),
+                "unwitnessed": list(found.unwitnessed),
+                "broken": [name for name, _ in found.broken],
+                "depth": found.depth,
+                "peak_memory_mib": round(found.peak_memory / 2**20),
+                "fired": found.fired,
+                "fresh": found.fresh,
+            }
+        )
+    else:
+        rows = [
+            (name, counted(fired), counted(found.fresh.get(name, 0)))
+            for name, fired in sorted(found.fired.items(), key=lambda pair: -pair[1])
+        ]
+        table(f"{world}: {found.world.meaning}", ("transition", "fired", "fresh"), rows)
+        failures(Shown(verdict.statement, verdict) for verdict in verdicts if not isinstance(verdict, Held))
+        console().print(
+            f"{found.states:,} states, {found.edges:,} edges, depth {found.depth}, {found.seconds:.2f} s, "
+            f"{found.states_per_second:,.0f} states/s, peak memory {found.peak_memory / 2**20:,.0f} MiB",
+            highlight=False,
+        )
+    finish(exit_code(verdicts))
+
+
+def necessity(
+    as_json: JSON = False,
+    guard: Annotated[str, typer.Option(help="Only conjuncts whose name contains this text.")] = "",
+) -> None:
+    """Tell why each guard is there: drop every conjunct in turn, and show the shortest run that then goes wrong.
+
+    A conjunct without which nothing goes wrong is redundant if others provably imply it, else unexplained.
+
+    Exit: 0 each explained, 3 one unexplained.
+    """
+    names = list(conjuncts_of(catalogue.CONTRACT))
+    with counted_progress("dropping each guard in turn", len(names), quiet=as_json) as advance:
+        found = catalogue.findings(lambda conjunct: advance())
+    found = [finding for finding in found if guard in str(finding.conjunct)]
+    if as_json:
+        print_json(
+            {
+                "guards": [str(f.conjunct) for f in found],
+                "necessary": [str(f.conjunct) for f in found if isinstance(f, Necessary)],
+                "redundant": [str(f.conjunct) for f in found if isinstance(f, Redundant)],
+                "unexplained": [str(f.conjunct) for f in found if isinstance(f, Unexplained)],
+                "why": {
+                    str(f.conjunct): {"breaks": f.statement, "trace": str(f.trace), "world": f.world}
+                    if isinstance(f, Necessary)
+                    else {"implied_by": list(f.implied_by)}
+                    for f in found
+                    if not isinstance(f, Unexplained)
+                },
+            }
+        )
+    else:
+        rows = [
+            (str(f.conjunct), f.statement, str(f.trace))
+            if isinstance(f, Necessary)
+            else (str(f.conjunct), "redundant", "implied by " + ", ".join(f.implied_by))
+            for f in found
+            if not isinstance(f, Unexplained)
+        ]
+        table("What breaks without each guard", ("guard", "breaks", "shortest run"), rows)
+        failures(Shown(str(f.conjunct), verdict_of(f)) for f in found if isinstance(f, Unexplained))
+        necessary = sum(isinstance(f, Necessary) for f in found)
+        redundant = sum(isinstance(f, Redundant) for f in found)
+        console().print(f"{len(found)} guards, {necessary} necessary, {redundant} redundant by proof", highlight=False)
+    finish(exit_code([verdict_of(finding) for finding in found]))

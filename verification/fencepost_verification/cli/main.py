@@ -1,0 +1,24 @@
+"""The entry point of ``fencepost-verify``: one command for each kind of evidence."""
+
+from __future__ import annotations
+
+import typer
+
+from fencepost_verification.cli import checks
+
+app = typer.Typer(
+    name="fencepost-verify",
+    help="The evidence for the durable-job contract: proofs, exploration, and the judging of implementations.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+app.command()(checks.prove)
+app.command()(checks.explore)
+app.command()(checks.necessity)
+
+
+def main() -> None:
+    """Run the command line."""
+    app()
