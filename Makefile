@@ -64,8 +64,9 @@ docs-serve: $(INSTALLED) ## show the site on this machine, and renew it as pages
 	@$(BIN)/fencepost-verify documents
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs serve
 
-bench: $(INSTALLED) ## measure the runtime
-	@$(BIN)/fencepost-verify bench
+bench: $(INSTALLED) ## measure: the explorer beside SPIN, the proof from a cold process
+	@$(BIN)/python bench/compare_spin.py
+	@$(BIN)/python bench/cold_proof.py
 
 clean: ## remove caches and built pages; the environment in .venv stays
 	@rm -rf site dist build .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

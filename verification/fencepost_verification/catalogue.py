@@ -11,7 +11,7 @@ from fencepost_model.contract import Contract
 from fencepost_model.job_contract import JOB_CONTRACT
 from fencepost_model.machines.job_worlds import SMALL_WORLDS, WORLDS
 from fencepost_model.worlds import World
-from fencepost_verification.explore.necessity import Conjunct, Finding, necessity
+from fencepost_verification.explore.necessity import Conjunct, Finding, conjuncts_of, necessity
 from fencepost_verification.explore.world import Exploration, explore
 from fencepost_verification.prove.prover import Proof, prove
 from fencepost_verification.prove.redundancy import Implied, Redundancy
@@ -33,12 +33,14 @@ def exploration(world: str) -> Exploration:
     return explore(BY_NAME[world])
 
 
-def findings(progress: Callable[[Conjunct], None] = lambda conjunct: None) -> list[Finding]:
-    """Why each guard is there; ``progress`` is told of each conjunct that has been examined."""
+def findings(progress: Callable[[str, int, int], None] = lambda stage, done, total: None) -> list[Finding]:
+    """Why each guard is there; ``progress`` is told of each, how many are done and how many there are."""
     implications = Redundancy(CONTRACT)
+    conjuncts = list(conjuncts_of(CONTRACT))
 
     def implied(conjunct: Conjunct) -> tuple[str, ...] | None:
+        progress(f"without {conjunct}", conjuncts.index(conjunct), len(conjuncts))
         answer = implications.implied_by(conjunct.operation, conjunct.case, conjunct.guard)
         return answer.names if isinstance(answer, Implied) else None
 
-    return necessity(CONTRACT, SMALL_WORLDS, implied, progress)
+    return necessity(CONTRACT, SMALL_WORLDS, implied)

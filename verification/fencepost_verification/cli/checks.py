@@ -12,17 +12,19 @@ from fencepost_verification.cli.output import (
     Shown,
     console,
     counted,
-    counted_progress,
     failures,
     finish,
     print_json,
+    staged_progress,
     table,
 )
 from fencepost_verification.evidence import Held, exit_code
-from fencepost_verification.explore.necessity import Necessary, Redundant, Unexplained, conjuncts_of, verdict_of
+from fencepost_verification.explore.necessity import Necessary, Redundant, Unexplained, verdict_of
 
 
-def prove(as_json: JSON = False, everything: Annotated[bool, typer.Option("--all", help="List what holds too.")] = False) -> None:
+def prove(
+    as_json: JSON = False, everything: Annotated[bool, typer.Option("--all", help="List what holds too.")] = False
+) -> None:
     """Prove every statement over every transition: any number of jobs and workers, any time, any settings.
 
     Each obligation is paired with a check that its hypothesis can be met, so that none holds for want of a case. Where
@@ -51,7 +53,9 @@ def prove(as_json: JSON = False, everything: Annotated[bool, typer.Option("--all
             for obligation in found.held:
                 console().print(f"held  {obligation.name}", highlight=False)
         failures(Shown(o.name, o.verdict, o.label.value if o.label else "") for o in (*found.refuted, *found.unknown))
-        console().print(f"{found.count:,} obligations, {len(found.held):,} held, {found.seconds:.2f} s", highlight=False)
+        console().print(
+            f"{found.count:,} obligations, {len(found.held):,} held, {found.seconds:.2f} s", highlight=False
+        )
     finish(exit_code([obligation.verdict for obligation in found.obligations]))
 
 
@@ -70,7 +74,7 @@ def explore(
     if show_list:
         rows = [(each.name, each.meaning) for each in catalogue.BY_NAME.values()]
         if as_json:
-            print_json({name: meaning for name, meaning in rows})
+            print_json(dict(rows))
         else:
             table("Worlds", ("name", "what is in it"), rows)
         return
@@ -96,11 +100,9 @@ def explore(
             }
         )
     else:
-        rows = [
-            (name, counted(fired), counted(found.fresh.get(name, 0)))
-            for name, fired in sorted(found.fired.items(), key=lambda pair: -pair[1])
-        ]
-        table(f"{world}: {found.world.meaning}", ("transition", "fired", "fresh"), rows)
+        by_count = sorted(found.fired.items(), key=lambda pair: -pair[1])
+        fired = [(name, counted(edges), counted(found.fresh.get(name, 0))) for name, edges in by_count]
+        table(f"{world}: {found.world.meaning}", ("transition", "fired", "fresh"), fired)
         failures(Shown(verdict.statement, verdict) for verdict in verdicts if not isinstance(verdict, Held))
         console().print(
             f"{found.states:,} states, {found.edges:,} edges, depth {found.depth}, {found.seconds:.2f} s, "
@@ -120,9 +122,8 @@ def necessity(
 
     Exit: 0 each explained, 3 one unexplained.
     """
-    names = list(conjuncts_of(catalogue.CONTRACT))
-    with counted_progress("dropping each guard in turn", len(names), quiet=as_json) as advance:
-        found = catalogue.findings(lambda conjunct: advance())
+    with staged_progress(quiet=as_json) as progress:
+        found = catalogue.findings(progress)
     found = [finding for finding in found if guard in str(finding.conjunct)]
     if as_json:
         print_json(
@@ -141,14 +142,13 @@ def necessity(
             }
         )
     else:
-        rows = [
-            (str(f.conjunct), f.statement, str(f.trace))
-            if isinstance(f, Necessary)
-            else (str(f.conjunct), "redundant", "implied by " + ", ".join(f.implied_by))
-            for f in found
-            if not isinstance(f, Unexplained)
-        ]
-        table("What breaks without each guard", ("guard", "breaks", "shortest run"), rows)
+        why: list[tuple[str, str, str]] = []
+        for f in found:
+            if isinstance(f, Necessary):
+                why.append((str(f.conjunct), f.statement, str(f.trace)))
+            elif isinstance(f, Redundant):
+                why.append((str(f.conjunct), "redundant", "implied by " + ", ".join(f.implied_by)))
+        table("What breaks without each guard", ("guard", "breaks", "shortest run"), why)
         failures(Shown(str(f.conjunct), verdict_of(f)) for f in found if isinstance(f, Unexplained))
         necessary = sum(isinstance(f, Necessary) for f in found)
         redundant = sum(isinstance(f, Redundant) for f in found)

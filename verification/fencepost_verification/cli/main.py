@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from fencepost_verification.cli import checks
+from fencepost_verification.cli import checks, judging, publishing
 
 app = typer.Typer(
     name="fencepost-verify",
@@ -17,6 +17,11 @@ app = typer.Typer(
 app.command()(checks.prove)
 app.command()(checks.explore)
 app.command()(checks.necessity)
+app.command()(judging.conform)
+app.command()(judging.offenders)
+app.command()(judging.schema)
+app.command()(publishing.documents)
+app.command()(publishing.verify)
 
 
 def main() -> None:

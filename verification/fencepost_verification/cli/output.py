@@ -75,8 +75,8 @@ def failures(verdicts: Iterable[Shown]) -> None:
 
 
 @contextmanager
-def counted_progress(what: str, total: int, *, quiet: bool = False) -> Iterator[Callable[[], None]]:
-    """A bar on standard error over so many things; the function given is called once for each that is done."""
+def staged_progress(*, quiet: bool = False) -> Iterator[Callable[[str, int, int], None]]:
+    """A bar on standard error: the function given is told what is done now, how much of it is done, of how much."""
     with Progress(
         TextColumn("{task.description}"),
         BarColumn(),
@@ -86,8 +86,8 @@ def counted_progress(what: str, total: int, *, quiet: bool = False) -> Iterator[
         transient=True,
         disable=quiet,
     ) as progress:
-        task = progress.add_task(what, total=total)
-        yield lambda: progress.advance(task)
+        task = progress.add_task("starting", total=None)
+        yield lambda stage, done, total: progress.update(task, description=stage, completed=done, total=total)
 
 
 def finish(code: int) -> None:

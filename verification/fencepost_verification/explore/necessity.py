@@ -122,18 +122,9 @@ def _rank(violation: Violation) -> tuple[int, int]:
     return int(violation.statement in CASE_FAULTS), violation.depth
 
 
-def necessity(
-    contract: Contract,
-    worlds: Sequence[World],
-    implied: Implication,
-    progress: Callable[[Conjunct], None] = lambda conjunct: None,
-) -> list[Finding]:
+def necessity(contract: Contract, worlds: Sequence[World], implied: Implication) -> list[Finding]:
     """Why each conjunct of a contract is there, in the order written."""
-    findings: list[Finding] = []
-    for conjunct in conjuncts_of(contract):
-        findings.append(examine(contract, worlds, conjunct, implied))
-        progress(conjunct)
-    return findings
+    return [examine(contract, worlds, conjunct, implied) for conjunct in conjuncts_of(contract)]
 
 
 def verdict_of(finding: Finding) -> Verdict:

@@ -1,0 +1,74 @@
+"""The commands that judge implementations: conform, offenders, schema."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from fencepost_verification import catalogue
+from fencepost_verification.cli.output import JSON, console, finish, print_json, staged_progress
+from fencepost_verification.conformance.connect import Target, TargetError, adapter, command
+from fencepost_verification.conformance.offenders import judge_offenders
+from fencepost_verification.conformance.protocol import schema as protocol_schema
+from fencepost_verification.conformance.report import ConformanceReport
+from fencepost_verification.conformance.run import run_conformance
+
+
+def as_json(report: ConformanceReport) -> dict[str, Any]:
+    """The report for a script; ``clauses`` maps each clause's name to its verdict and run."""
+    told = report.as_json()
+    told["clauses"] = {clause.pop("name"): clause for clause in told["clauses"]}
+    return told
+
+
+def conform(
+    chosen: Annotated[
+        str, typer.Option("--adapter", help="memory, sqlite, postgresql, or package.module:factory (in this process).")
+    ] = "",
+    line: Annotated[
+        str, typer.Option("--command", help="A program that speaks the protocol over standard streams.")
+    ] = "",
+    patience: Annotated[float, typer.Option(help="Seconds to wait for each answer of a program.")] = 30.0,
+    json_wanted: JSON = False,
+) -> None:
+    """Judge an implementation: every enabled step, and in every situation every call that must be refused.
+
+    An in-process adapter is a class derived from fencepost_verification.conformance.harness.Harness, or a function that
+    makes one. A program reads one JSON object a line and answers one a line; `fencepost-verify schema` prints the
+    messages. What an implementation does not declare to be capable of is skipped with the reason, never passed.
+
+    Exit: 0 held, 1 refuted, 2 no such implementation, 3 unknown.
+    """
+    if bool(chosen) == bool(line):
+        raise typer.BadParameter("name one implementation: --adapter NAME, or --command 'PROGRAM ARGUMENTS'")
+    try:
+        target: Target = adapter(chosen) if chosen else command(line, patience)
+        with staged_progress(quiet=json_wanted) as progress:
+            report = run_conformance(target, progress=progress)
+    except TargetError as error:
+        raise typer.BadParameter(str(error)) from None
+    if json_wanted:
+        print_json(as_json(report))
+    else:
+        report.print(console())
+    finish(report.exit_code)
+
+
+def offenders(json_wanted: JSON = False) -> None:
+    """Run the suite against implementations that are wrong on purpose; each must be caught by the clause named for it.
+
+    Exit: 0 all caught, 1 one missed.
+    """
+    with staged_progress(quiet=json_wanted) as progress:
+        report = judge_offenders(progress=progress)
+    if json_wanted:
+        print_json(report.as_json())
+    else:
+        console().print(report)
+    finish(report.exit_code)
+
+
+def schema() -> None:
+    """Print the JSON Schema of the protocol's messages, as generated from the contract."""
+    print_json(dict(protocol_schema(catalogue.CONTRACT)))

@@ -1,0 +1,133 @@
+"""The commands that put everything together: documents and verify."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+
+from fencepost_verification.cli.output import JSON, Shown, console, failures, finish, print_json, staged_progress
+from fencepost_verification.documents import site
+from fencepost_verification.evidence import EXIT_HELD, EXIT_REFUTED, Held
+from fencepost_verification.explore.necessity import Necessary, Redundant
+from fencepost_verification.gathering import Gathered, gather, samples
+
+Root = Annotated[Path, typer.Option(help="The checkout whose docs/ is meant.", file_okay=False, exists=True)]
+
+
+def documents(
+    check: Annotated[bool, typer.Option("--check", help="Write nothing; fail when a page is stale.")] = False,
+    root: Root = Path(),
+) -> None:
+    """Write the generated pages of the site from the model and the results of every check, or compare them.
+
+    Exit: 0 written, or fresh; 1 a page is stale.
+    """
+    _insist_on_a_checkout(root)
+    with staged_progress() as told:
+        gathered = gather(told)
+        evidence = gathered.evidence(samples(told))
+    if check:
+        stale = site.check(root, evidence)
+        for page in stale:
+            console().print(Text(str(page), style="red"))
+        console().print(f"{len(stale)} stale pages" if stale else "every generated page is fresh", highlight=False)
+        finish(EXIT_REFUTED if stale else EXIT_HELD)
+    changed = site.write(root, evidence)
+    site.write_measurements(root, gathered.measurements())
+    console().print(f"{len(changed)} pages changed" if changed else "every page was fresh already", highlight=False)
+
+
+def verify(json_wanted: JSON = False, root: Root = Path()) -> None:
+    """Prove, explore, drop each guard, judge the runtime on SQLite, catch the offenders, build the site, sum up.
+
+    Exit: 0 all held, 1 something refuted, 3 something unknown.
+    """
+    _insist_on_a_checkout(root)
+    with staged_progress(quiet=json_wanted) as told:
+        gathered = gather(told)
+        evidence = gathered.evidence(samples(told))
+        told("building the site", 0, 1)
+        stale = site.check(root, evidence)
+        site.write_measurements(root, gathered.measurements())
+        built = _build(root)
+    shown = [Shown(v.statement, v) for v in gathered.verdicts() if not isinstance(v, Held)]
+    code = gathered.exit_code or (EXIT_REFUTED if stale or built else EXIT_HELD)
+    rows = [*_rows(gathered), ("site", built or f"{root / 'site' / 'index.html'}"), ("pages", _freshness(stale))]
+    if json_wanted:
+        print_json({**dict(rows), "exit": code})
+    else:
+        failures(shown[:20])
+        if len(shown) > 20:
+            console().print(f"... and {len(shown) - 20} more")
+        for page in stale:
+            console().print(Text(str(page), style="red"))
+        summary = Table.grid(padding=(0, 2))
+        for what, told_of in rows:
+            summary.add_row(Text(what, style="bold"), Text(told_of))
+        verdict, style = {0: ("held", "green"), 1: ("refuted", "red")}.get(code, ("unknown", "yellow"))
+        console().print(Panel(summary, title=f"fencepost: {verdict}", border_style=style, expand=False))
+    finish(code)
+
+
+def _insist_on_a_checkout(root: Path) -> None:
+    if not (root / "mkdocs.yml").is_file():
+        raise typer.BadParameter(f"{root.resolve()} is no checkout of this project; run it there, or name it by --root")
+
+
+def _build(root: Path) -> str:
+    """Build the site; what went wrong, or nothing."""
+    quiet = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
+    run = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict"]
+    built = subprocess.run(run, cwd=root, env=quiet, capture_output=True, text=True, check=False)
+    return f"not built: {(built.stderr or built.stdout).strip()[-400:]}" if built.returncode else ""
+
+
+def _freshness(stale: list[site.Stale]) -> str:
+    return f"{len(stale)} stale: run `make docs`" if stale else "every generated page is fresh"
+
+
+def _rows(gathered: Gathered) -> list[tuple[str, str]]:
+    proof = gathered.proof
+    necessary = sum(isinstance(f, Necessary) for f in gathered.findings)
+    redundant = sum(isinstance(f, Redundant) for f in gathered.findings)
+    rows = [
+        (
+            "proved",
+            f"{len(proof.held):,} of {proof.count:,} obligations, unbounded, {proof.seconds:.1f} s",
+        )
+    ]
+    for found in gathered.explorations:
+        rate = f"{found.states_per_second / 1e6:.1f} M states/s" if found.states > 10**6 else f"{found.seconds:.1f} s"
+        verdict = "held" if all(isinstance(v, Held) for v in found.verdicts()) else "NOT held"
+        told = f"{found.states:,} states, {found.edges:,} edges, {verdict}, {rate}"
+        rows.append((f"explored {found.world.name}", told))
+    unexplained = len(gathered.findings) - necessary - redundant
+    rows.append(
+        (
+            "guards",
+            f"{len(gathered.findings)}: {necessary} necessary (each with a run), {redundant} redundant by proof, "
+            f"{unexplained} unexplained",
+        )
+    )
+    for name, report in gathered.reports.items():
+        edges, refusals = report.edges, report.refusals
+        rows.append(
+            (
+                f"judged {name}",
+                f"{report.verdict}: edges {edges.covered:,}/{edges.total:,}, "
+                f"refusals {refusals.covered:,}/{refusals.total:,}, {report.calls:,} calls, {report.seconds:.1f} s",
+            )
+        )
+    offenders = gathered.offenders
+    rows.append(
+        ("offenders", f"{len(offenders.caught)} of {len(offenders.offenders)} caught, {offenders.seconds:.1f} s")
+    )
+    return rows

@@ -1,0 +1,198 @@
+"""Runs every check of the catalogue once, and hands the results on: to the summary and to the site.
+
+``gather`` does the work and tells what it is doing. ``Gathered.evidence`` is what the pages are made from: what two runs
+on one commit agree on. ``Gathered.measurements`` holds what differs from run to run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from fencepost_model.machines.job_worlds import JOB_PARKED, JOB_PLAIN, JOB_SMALL
+from fencepost_verification import catalogue
+from fencepost_verification.conformance.connect import adapter
+from fencepost_verification.conformance.offenders import OffenderReport, judge_offenders
+from fencepost_verification.conformance.protocol import schema
+from fencepost_verification.conformance.report import ConformanceReport
+from fencepost_verification.conformance.run import run_conformance
+from fencepost_verification.documents.evidence_input import (
+    ConformanceFigures,
+    Evidence,
+    Measurement,
+    Obligation,
+    OffenderFigures,
+    SampleRun,
+    Share,
+    WorldFigures,
+    summed_up,
+)
+from fencepost_verification.documents.sample_runs import sample_runs
+from fencepost_verification.evidence import Held, Refuted, Trace, Unknown, Verdict, exit_code
+from fencepost_verification.explore.necessity import Conjunct, Finding, verdict_of
+from fencepost_verification.explore.world import Exploration
+from fencepost_verification.prove.prover import Proof
+
+Told = Callable[[str, int, int], None]
+"""Told what is being done, how much of it is done and how much there is."""
+
+JUDGED: tuple[str, ...] = ("memory", "sqlite")
+"""The implementations whose conformance the site shows: the model itself, and the runtime on a SQLite file."""
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """The results of every check."""
+
+    proof: Proof
+    explorations: Sequence[Exploration]
+    findings: Sequence[Finding]
+    reports: Mapping[str, ConformanceReport]
+    offenders: OffenderReport
+
+    def verdicts(self) -> list[Verdict]:
+        """One verdict for each thing that was checked; a conformance run and the offenders count as one each."""
+        verdicts: list[Verdict] = [obligation.verdict for obligation in self.proof.obligations]
+        for exploration in self.explorations:
+            verdicts += exploration.verdicts()
+        verdicts += [verdict_of(finding) for finding in self.findings]
+        verdicts += [verdict_on(name, report) for name, report in self.reports.items()]
+        verdicts.append(verdict_on_offenders(self.offenders))
+        return verdicts
+
+    @property
+    def exit_code(self) -> int:
+        """0 when all is held, 1 when something is refuted, 3 when something is unknown."""
+        return exit_code(self.verdicts())
+
+    def evidence(self, samples: Mapping[str, tuple[SampleRun, ...]]) -> Evidence:
+        """What the pages are made from."""
+        contract = catalogue.CONTRACT
+        statements = {
+            *(statement.name for statement in contract.invariants),
+            *(statement.name for statement in contract.step_properties),
+            *(statement.name for statement in contract.progress),
+        }
+        operations = {operation.name for operation in contract.operations}
+        by_conjunct: dict[Conjunct, Finding] = {finding.conjunct: finding for finding in self.findings}
+        return Evidence(
+            contract=contract,
+            obligations=tuple(
+                Obligation(
+                    o.name,
+                    o.kind.value,
+                    o.statement if o.statement in statements else None,
+                    o.transition or None,
+                    o.verdict,
+                )
+                for o in self.proof.obligations
+            ),
+            worlds=tuple(_world(exploration) for exploration in self.explorations),
+            necessity=by_conjunct,
+            samples=samples,
+            conformance=tuple(
+                ConformanceFigures(
+                    implementation=name,
+                    edges=Share(report.edges.covered, report.edges.total),
+                    refusals=Share(report.refusals.covered, report.refusals.total),
+                    verdict=verdict_on(name, report),
+                    skipped=report.skips,
+                )
+                for name, report in self.reports.items()
+            ),
+            offenders=tuple(
+                OffenderFigures(
+                    catch.offender.name,
+                    catch.offender.fault,
+                    ", ".join(catch.clauses) if catch.caught else None,
+                    tuple(sorted({_operation(clause) for clause in catch.offender.caught_by} & operations)),
+                )
+                for catch in self.offenders.catches
+            ),
+            protocol_schema=schema(contract),
+        )
+
+    def measurements(self) -> list[Measurement]:
+        """What differs from run to run."""
+        measured = [Measurement("proof of every obligation", self.proof.seconds, "s")]
+        for exploration in self.explorations:
+            name = exploration.world.name
+            measured.append(Measurement(f"exploration of {name}", exploration.seconds, "s"))
+            measured.append(
+                Measurement(f"distinct states of {name} a second", exploration.states_per_second, "states/s")
+            )
+        for name, report in self.reports.items():
+            measured.append(Measurement(f"conformance run of {name}", report.seconds, "s"))
+        measured.append(Measurement("all offenders", self.offenders.seconds, "s"))
+        return measured
+
+
+def gather(told: Told = lambda what, done, total: None) -> Gathered:
+    """Run every check."""
+    told("proving every statement over every transition", 0, 1)
+    proof = catalogue.proof()
+    explorations: list[Exploration] = []
+    for number, world in enumerate(catalogue.BY_NAME):
+        told(f"exploring {world}", number, len(catalogue.BY_NAME))
+        explorations.append(catalogue.exploration(world))
+    findings = catalogue.findings(told)
+    reports = {name: _judged(name, told) for name in JUDGED}
+    offenders = judge_offenders(progress=lambda name, done, total: told(f"offender {name}", done, total))
+    return Gathered(proof, explorations, findings, reports, offenders)
+
+
+def _judged(name: str, told: Told) -> ConformanceReport:
+    return run_conformance(
+        adapter(name), progress=lambda scope, done, total: told(f"judging {name}: {scope}", done, total)
+    )
+
+
+def samples(told: Told = lambda what, done, total: None) -> dict[str, tuple[SampleRun, ...]]:
+    """A few short runs for each operation, from the worlds that can show it."""
+    shown: dict[str, tuple[SampleRun, ...]] = {}
+    for number, world in enumerate((JOB_PARKED, JOB_PLAIN, JOB_SMALL)):
+        told(f"sample runs in {world.name}", number, 3)
+        for operation, runs in sample_runs(world).items():
+            if len(runs) > len(shown.get(operation, ())):
+                shown[operation] = runs
+    return shown
+
+
+def verdict_on(name: str, report: ConformanceReport) -> Verdict:
+    """What a conformance run amounts to."""
+    statement = f"{name} conforms"
+    if report.verdict == "held":
+        return Held(statement, f"{report.edges.covered} edges and {report.refusals.covered} refusals")
+    if report.verdict == "refuted":
+        return Refuted(statement, f"refuted: {', '.join(report.refuted())}")
+    return Unknown(statement, report.fault or "not everything was covered")
+
+
+def verdict_on_offenders(report: OffenderReport) -> Verdict:
+    """Held when all are caught; without any, unknown."""
+    statement = "the suite catches every offender"
+    if not report.offenders:
+        return Unknown(statement, "there are none")
+    if report.missed:
+        return Refuted(statement, f"missed: {', '.join(report.missed)}")
+    return Held(statement, f"{len(report.caught)} caught")
+
+
+def _operation(clause: str) -> str:
+    return clause.split(".")[0].split("/")[0]
+
+
+def _world(exploration: Exploration) -> WorldFigures:
+    local = exploration.local
+    runs: dict[str, Trace | None] = {
+        witness.name: local.trace_to(local.witnessed[witness.name]) if witness.name in local.witnessed else None
+        for witness in exploration.world.contract.witnesses
+    }
+    return WorldFigures(
+        world=exploration.world,
+        states=exploration.states,
+        edges=exploration.edges,
+        taken=exploration.fired,
+        witnesses=runs,
+        verdict=summed_up(f"every statement in {exploration.world.name}", exploration.verdicts()),
+    )
