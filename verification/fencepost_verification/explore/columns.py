@@ -145,15 +145,9 @@ def mask_of(term: TruthTerm, scope: ColumnScope) -> Mask:
         case Not(part):
             return np.logical_not(mask_of(part, scope))
         case AllOf(parts):
-            result = np.asarray(True)
-            for part in parts:
-                result = result & mask_of(part, scope)
-            return result
+            return _joined([mask_of(part, scope) for part in parts], np.logical_and, empty=True)
         case AnyOf(parts):
-            result = np.asarray(False)
-            for part in parts:
-                result = result | mask_of(part, scope)
-            return result
+            return _joined([mask_of(part, scope) for part in parts], np.logical_or, empty=False)
         case Missing(value):
             return np.asarray(column_of(value, scope) == NULL)
         case Less(left, right):
@@ -169,22 +163,25 @@ def mask_of(term: TruthTerm, scope: ColumnScope) -> Mask:
             return np.asarray(column_of(left, scope) == column_of(right, scope))
         case OneOf(value, choices):
             column = column_of(value, scope)
-            result = np.asarray(False)
-            for choice in choices:
-                result = result | (column == scope.codebook.encode(choice))
-            return result
+            each = [np.asarray(column == scope.codebook.encode(choice)) for choice in choices]
+            return _joined(each, np.logical_or, empty=False)
         case Every(variable, machine, of, body):
-            result = np.asarray(True)
-            for inner in scope.each(variable, machine, of):
-                result = result & mask_of(body, inner)
-            return result
+            inner = [mask_of(body, member) for member in scope.each(variable, machine, of)]
+            return _joined(inner, np.logical_and, empty=True)
         case Some(variable, machine, of, body):
-            result = np.asarray(False)
-            for inner in scope.each(variable, machine, of):
-                result = result | mask_of(body, inner)
-            return result
+            inner = [mask_of(body, member) for member in scope.each(variable, machine, of)]
+            return _joined(inner, np.logical_or, empty=False)
         case _:
             assert_never(term)
+
+
+def _joined(masks: Sequence[Mask], join: np.ufunc, *, empty: bool) -> Mask:
+    if not masks:
+        return np.asarray(empty)
+    joined = masks[0]
+    for mask in masks[1:]:
+        joined = join(joined, mask)
+    return joined
 
 
 def _both(one: Column, other: Column) -> Mask:

@@ -16,7 +16,7 @@ is therefore a real run; it is replayed by plain evaluation before anybody sees 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -177,7 +177,7 @@ def _byte(column: Column, name: str) -> NDArray[np.uint8]:
     return np.where(null, 1, numbers - _LEAST + 2).astype(np.uint8)
 
 
-@dataclass
+@dataclass(slots=True)
 class FrontierScope:
     """Terms about some states of a frontier: the chosen rows of its columns (and of those after a step)."""
 
@@ -217,15 +217,30 @@ class FrontierScope:
 
     def on(self, binding: Mapping[str, int]) -> FrontierScope:
         """The same states with other variables bound."""
-        return replace(self, binding=binding)
+        return self._copy(binding, self.chosen, self.params)
 
     def keeping(self, chosen: Ids) -> FrontierScope:
         """Only these of the states; ``chosen`` indexes the whole frontier."""
-        return replace(self, chosen=chosen)
+        return self._copy(self.binding, chosen, self.params)
 
     def called_with(self, params: Mapping[str, Column]) -> FrontierScope:
         """The same states, with arguments."""
-        return replace(self, params=params)
+        return self._copy(self.binding, self.chosen, params)
+
+    # dataclasses.replace would take longer than most terms do on a small frontier.
+    def _copy(self, binding: Mapping[str, int], chosen: Ids | None, params: Mapping[str, Column]) -> FrontierScope:
+        return FrontierScope(
+            self.codebook,
+            self.layout,
+            self.population,
+            self.settings,
+            binding,
+            self.clock,
+            self.columns,
+            chosen,
+            params,
+            self.ends,
+        )
 
     def _of(self, column: Column) -> Column:
         return column if self.chosen is None else column[self.chosen]

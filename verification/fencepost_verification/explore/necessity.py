@@ -122,11 +122,6 @@ def _rank(violation: Violation) -> tuple[int, int]:
     return int(violation.statement in CASE_FAULTS), violation.depth
 
 
-def necessity(contract: Contract, worlds: Sequence[World], implied: Implication) -> list[Finding]:
-    """Why each conjunct of a contract is there, in the order written."""
-    return [examine(contract, worlds, conjunct, implied) for conjunct in conjuncts_of(contract)]
-
-
 def verdict_of(finding: Finding) -> Verdict:
     """Held when the conjunct is necessary or proved redundant, else unknown."""
     match finding:
