@@ -324,8 +324,6 @@ def _status_complaints(contract: Contract) -> Iterator[str]:
         subjects = [operation for operation in contract.operations if operation.subject.machine == machine.name]
         allowed = {operation.name: _allowed_by_guards(operation, names) for operation in subjects}
         for operation in subjects:
-            if operation.name == machine.created_by:
-                continue
             for name in names:
                 possible = name in allowed[operation.name]
                 listed = operation.name in machine.table.get(name, ())
