@@ -205,6 +205,12 @@ def _belonging_complaints(contract: Contract) -> Iterator[str]:
             if variable.name in known:
                 yield f"{owner} declares variable {variable.name!r} twice; rename one of them"
             known[variable.name] = variable.machine
+    roots = [machine.name for machine in contract.machines if machine.belongs_to is None]
+    if len(roots) != 1:
+        yield (
+            f"a contract is about one root with what belongs to it, but {', '.join(roots) or 'no machine'} is a root; "
+            f"put them under one, or make two contracts"
+        )
 
 
 def _variables(contract: Contract) -> Iterator[tuple[str, tuple[Variable, ...]]]:

@@ -3,8 +3,8 @@
 A code is machine-readable and stable; the message beside it never decides anything (contract §5). The source's
 patterns overlap, so a code is looked up in three steps (decision D-9): an exact registration wins; else the patterns
 are tried in the fixed order FENCE, CANCEL, LIMIT, LEASE, CONTENT, INFRA; a code that matches none is refused. A code
-that matches CONTENT and also INFRA or LEASE is refused unless it is registered, for infrastructure trouble must never
-pass as a fault of the content.
+that one of LEASE, CONTENT and INFRA would decide, and that matches CONTENT and also LEASE or INFRA, is refused
+unless it is registered, for infrastructure trouble must never pass as a fault of the content, nor content as trouble.
 """
 
 from __future__ import annotations
@@ -126,6 +126,10 @@ RETRYABLE: frozenset[Family] = frozenset({Family.LEASE, Family.INFRA})
 """The families after which a job may be tried again (D-21); LIMIT is not among them by default."""
 
 
+INFRASTRUCTURE: frozenset[Family] = frozenset({Family.LEASE, Family.INFRA})
+"""The families that tell of infrastructure trouble, which must never pass as a fault of the content."""
+
+
 def classify(code: str) -> Family:
     """The family of an error code (contract §5, D-9).
 
@@ -135,14 +139,14 @@ def classify(code: str) -> Family:
     if code in REGISTERED:
         return REGISTERED[code]
     fitting = {pattern.family for pattern in PATTERNS if pattern.matches(code)}
-    for family in ORDER:
-        if family not in fitting:
-            continue
-        if family is Family.CONTENT and fitting & {Family.INFRA, Family.LEASE}:
-            raise UnclassifiedCode(
-                f"error code {code!r} reads both as CONTENT and as infrastructure; register it in REGISTERED"
-            )
-        return family
+    first = next((family for family in ORDER if family in fitting), None)
+    # Where FENCE, CANCEL or LIMIT decides, neither reading of the rest makes a job be tried again.
+    if first in INFRASTRUCTURE | {Family.CONTENT} and Family.CONTENT in fitting and fitting & INFRASTRUCTURE:
+        raise UnclassifiedCode(
+            f"error code {code!r} reads both as CONTENT and as infrastructure; register it in REGISTERED"
+        )
+    if first is not None:
+        return first
     raise UnclassifiedCode(f"error code {code!r} fits no family; use a registered suffix or add it to REGISTERED")
 
 

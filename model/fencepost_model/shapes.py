@@ -188,8 +188,8 @@ class Invariant:
 class StepProperty:
     """A statement that holds of every step; ``by`` restricts it to steps of one actor.
 
-    A step property with ``by`` may read the variables and parameters of that actor's operations through the variables
-    listed in ``over``; the step's own entities are bound to them.
+    The variables of a property with ``by`` stand for the step's own entities, by name; those of one without ``by`` for
+    any entities of the aggregate. Arguments of the step cannot be read.
     """
 
     name: str

@@ -6,11 +6,11 @@ at a horizon), but it never changes what a call does. Arguments are value terms,
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import product
 
-from fencepost_model.contract import Contract
+from fencepost_model.contract import Contract, transition_name
 from fencepost_model.semantics import Population
 from fencepost_model.shapes import Operation
 from fencepost_model.terms import Const, Now, Plus, Value, ValueTerm
@@ -41,12 +41,26 @@ class World:
     unreached: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
+        if self.tick <= 0 or self.horizon < 0:
+            raise ValueError(f"world {self.name!r} needs a tick above 0 and a horizon from 0 on; give it such numbers")
+        operations = {operation.name for operation in self.contract.operations}
+        parameters = {(o.name, p.name) for o in self.contract.operations for p in o.parameters}
+        transitions = {transition_name(operation, case) for operation, case in self.contract.transitions()}
+        self._insist("without", self.without, operations)
+        self._insist("untaken", self.untaken, transitions)
+        self._insist("unreached", self.unreached, {witness.name for witness in self.contract.witnesses})
+        self._insist("settings", self.settings, self.contract.defaults())
+        arguments = {f"{operation}.{parameter}" for operation, parameter in parameters}
+        self._insist("arguments", self.arguments, arguments | {f"*.{parameter}" for _, parameter in parameters})
         for operation in self.operations():
             for parameter in operation.parameters:
                 self.choices(operation, parameter.name)
-        for name in self.settings:
-            if name not in self.contract.defaults():
-                raise ValueError(f"world {self.name!r} sets {name!r}, which is no setting of {self.contract.name}")
+
+    def _insist(self, what: str, names: Iterable[str], known: Container[str]) -> None:
+        for name in names:
+            if name not in known:
+                told = f"world {self.name!r} has {name!r} among its {what}"
+                raise ValueError(f"{told}, which {self.contract.name} lacks; mend the name")
 
     def operations(self) -> Iterator[Operation]:
         """The operations that are called in this world."""

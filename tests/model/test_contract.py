@@ -30,6 +30,7 @@ from fencepost_model.shapes import (
     Guard,
     Invariant,
     LegacyRow,
+    Machine,
     Parameter,
     Sort,
     Status,
@@ -236,6 +237,11 @@ BELONGING: Sequence[Refusal] = (
         "two roots in a statement",
         lambda d: replace(d, witnesses=(replace(d.witnesses[0], over=(DOOR, Variable("other", "door"))),)),
         ("statement 'creaking' touches two roots",),
+    ),
+    Refusal(
+        "a second root machine",
+        lambda d: replace(d, machines=(*d.machines, Machine("window", "it lets in light", ()))),
+        ("one root", "door, window is a root"),
     ),
     Refusal(
         "child of the wrong parent",

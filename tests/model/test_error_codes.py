@@ -115,7 +115,6 @@ def test_infrastructure_never_passes_as_content(code: str) -> None:
         classify(code)
 
 
-@pytest.mark.xfail(reason="LEASE comes before CONTENT in the order, so the refusal is never reached", strict=True)
 @pytest.mark.parametrize("code", ["LEASE_TIMEOUT_FAILED", "PAGE_LEASE_STALE", "PAGE_VALIDATION_INTERRUPTED"])
 def test_a_code_that_reads_as_content_and_as_a_lost_lease_is_refused(code: str) -> None:
     with pytest.raises(UnclassifiedCode, match="register it"):

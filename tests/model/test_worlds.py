@@ -1,6 +1,7 @@
 """Small worlds: they bound what is tried, offer an argument wherever one is needed, and name what they cannot show."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -35,7 +36,7 @@ def test_what_is_not_called_needs_no_argument(hall: World) -> None:
 
 
 def test_an_unknown_setting_is_refused(hall: World) -> None:
-    with pytest.raises(ValueError, match="world 'hall' sets 'cat_flap', which is no setting of door"):
+    with pytest.raises(ValueError, match="world 'hall' has 'cat_flap' among its settings, which door lacks"):
         replace(hall, settings={"cat_flap": True})
 
 
@@ -88,3 +89,21 @@ def test_the_worlds_have_names_of_their_own() -> None:
     names = [world.name for world in WORLDS]
     assert len(set(names)) == len(names)
     assert [world.name for world in SMALL_WORLDS if world not in WORLDS] == []
+
+
+@pytest.mark.parametrize("what", ["without", "untaken", "unreached"])
+def test_a_name_that_the_contract_lacks_is_refused_wherever_it_stands(hall: World, what: str) -> None:
+    changes: dict[str, Any] = {what: frozenset({"fly"})}
+    with pytest.raises(ValueError, match=f"'fly' among its {what}"):
+        replace(hall, **changes)
+
+
+def test_an_argument_for_nothing_is_refused(hall: World) -> None:
+    with pytest.raises(ValueError, match=r"'open\.height' among its arguments"):
+        replace(hall, arguments={**hall.arguments, "open.height": const(1)})
+
+
+@pytest.mark.parametrize("numbers", [{"tick": 0}, {"tick": -1}, {"horizon": -1}])
+def test_a_clock_that_cannot_run_is_refused(hall: World, numbers: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="a tick above 0 and a horizon from 0 on"):
+        replace(hall, **numbers)

@@ -83,7 +83,7 @@ class Exploration:
                 verdicts.append(Unknown(name, f"{self.world.name} was not explored to its end"))
         where, silent = self.world.name, "which does not say so"
         verdicts += [Refuted(f"{name} is taken", f"never taken in {where}, {silent}") for name in self.never_taken]
-        verdicts += [Refuted(f"{name} is impossible", f"taken in {where} all the same") for name in self.needless]
+        verdicts += [Refuted(f"{name} is impossible", f"shown in {where} all the same") for name in self.needless]
         verdicts += [Refuted(f"{name} is reached", f"not reached in {where}, {silent}") for name in self.unwitnessed]
         return verdicts
 
@@ -113,7 +113,10 @@ def explore(world: World, contract: Contract | None = None) -> Exploration:
         fired=dict(fired),
         fresh=dict(fresh),
         never_taken=tuple(name for name in names if name not in taken and name not in world.untaken),
-        needless=tuple(name for name in names if name in taken and name in world.untaken),
+        needless=(
+            *(name for name in names if name in taken and name in world.untaken),
+            *(name for name in witnesses if name in local.witnessed and name in world.unreached),
+        ),
         unwitnessed=tuple(n for n in witnesses if n not in local.witnessed and n not in world.unreached),
         broken=tuple((v.statement, local.trace_of(v)) for v in local.violations),
         complete=local.complete,
