@@ -195,9 +195,11 @@ def set_back(context: JobContext, connection: Connection, job_id: JobId) -> Acce
         )
 
     found = _read_locked(statements, connection, [job_id])
+    if job_id not in found:
+        return None
     moment = context.clock.read(connection)
     given = {"job_id": job_id, "now": moment, "jitter": context.jitter()}
     rows = statements.once(("set back",), build).rows(connection, given)
-    if not rows or job_id not in found:
+    if not rows:
         return None
     return Accepted("set_back", "set_back", job_id, moment, snapshot_of(rows[0]), found[job_id])

@@ -289,7 +289,7 @@ class JobPlans:
 
     def _sweep(self, connection: Connection, operation: str, limit: int, only: JobId | None = None) -> list[Accepted]:
         now = self.context.clock.read(connection)
-        for key in [key for key, until in self.passed_over.items() if until <= now]:
+        for key in [key for key, until in list(self.passed_over.items()) if until <= now]:
             self.passed_over.pop(key, None)
         changed = recovery.sweep(
             self.context, connection, operation, limit, passing_over=frozenset(self.passed_over), only=only

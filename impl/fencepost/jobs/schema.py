@@ -15,10 +15,9 @@ is not backing off has been due since it was enqueued. (Were it due "since ever"
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from sqlalchemy import (
-    BigInteger,
     CheckConstraint,
     Column,
     ColumnElement,
@@ -38,7 +37,7 @@ from sqlalchemy import (
 from sqlalchemy.types import TypeEngine
 
 from fencepost.db.indexes import partial_index
-from fencepost.db.types import JsonPayload, UtcDateTime
+from fencepost.db.types import NEVER_REUSED, JsonPayload, UtcDateTime, automatic_key
 from fencepost.errors import ConfigurationError
 from fencepost.jobs.checks import row_condition, row_invariants
 from fencepost_model.machines.job import FIELDS, JOB_MACHINE, PENDING, RUNNING, WAITING
@@ -56,16 +55,12 @@ PARKING: Final = frozenset({"next_poll_at", "provider_ref", "poll_count"})
 ROLES: Final = ("id", "queue", "priority", "payload", "enqueued_at")
 """What else a job table may hold; a table may lack all but the first."""
 
-_NOT_NULL: Final = frozenset(entry.name for entry in FIELDS if not entry.nullable)
-
 _TYPES: Final[Mapping[Sort, tuple[type[TypeEngine[Any]], str]]] = {
     Sort.WORD: (String, "text"),
     Sort.IDENTITY: (String, "text"),
     Sort.TEXT: (String, "text"),
     Sort.COUNT: (Integer, "a whole number"),
 }
-
-T = TypeVar("T")
 
 
 def word(text: str) -> ColumnElement[str]:
@@ -254,7 +249,7 @@ def job_table(
     table = Table(
         name,
         metadata,
-        Column("id", _key_type(), primary_key=True),
+        Column("id", automatic_key(), primary_key=True),
         Column("queue", String(100), nullable=False),
         Column("priority", Integer(), nullable=False),
         Column("enqueued_at", UtcDateTime(), nullable=False),
@@ -262,7 +257,7 @@ def job_table(
         Column("payload", JsonPayload()),
         *extra,
         # A key is never given out twice: a token must not fit a later job that got the key of a deleted one.
-        sqlite_autoincrement=True,
+        **NEVER_REUSED,
     )
     job = JobTable(table, vocabulary)
     add_constraints(job)
@@ -282,11 +277,6 @@ def _column_type(sort: Sort) -> TypeEngine[Any]:
             return Text()
         case Sort.DURATION | Sort.FLAG:
             raise ConfigurationError(f"No field of a job is a {sort.value}: give the field another sort in the model.")
-
-
-def _key_type() -> TypeEngine[Any]:
-    # SQLite numbers rows by itself only in a key that is declared INTEGER to the letter, which there has 64 bits.
-    return BigInteger().with_variant(Integer(), "sqlite")
 
 
 def add_constraints(job: JobTable) -> None:

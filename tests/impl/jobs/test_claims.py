@@ -196,3 +196,12 @@ def test_parking_needs_a_deadline(make_runtime: MakeRuntime, clock: ManualClock)
     assert not refusal.accepted
     assert refusal.guards == {"deadline_given"}  # type: ignore[union-attr]
     assert runtime.enqueue(deadline_at=clock.now() + timedelta(seconds=1)).accepted
+
+
+def test_a_clock_that_is_set_back_shortens_no_lease(runtime: DurableJobRuntime, clock: ManualClock) -> None:
+    runtime.enqueue()
+    (claimed,) = runtime.claim("w")
+    clock.jump_to(clock.now() - timedelta(seconds=30))
+    renewed = runtime.renew(claimed.token).require().after
+    assert renewed.lease_expires_at == claimed.job.lease_expires_at
+    assert renewed.heartbeat_at == clock.now()

@@ -265,7 +265,7 @@ class Bench:
 def test_runtime_and_model_agree(engine: Engine, job: JobTable, named: str, way: str) -> None:
     bench = Bench(engine, job, way)
 
-    @settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
+    @settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
     @given(origin=origins, called=steps)
     def run(origin: Any, called: list[Step]) -> None:
         pair = bench.pair(named)
@@ -359,6 +359,7 @@ def test_an_own_table_under_other_names_agrees_as_well(engine: Engine, renamed: 
 def test_every_transition_and_every_refusal_after_it(engine: Engine, job: JobTable, way: str) -> None:
     """Each transition leaves the model's row; then every call that must be refused is refused for the same guards."""
     bench, refused = Bench(engine, job, way), 0
+    slots = (0, 2) if way == "alone" else (0,)
     for transition, (named, origin, called) in TOUR.items():
         pair = bench.pair(named)
         assert begin(pair, origin)
@@ -368,7 +369,7 @@ def test_every_transition_and_every_refusal_after_it(engine: Engine, job: JobTab
         if called:
             assert pair.taken == transition, f"the way to {transition} ends in {pair.taken}"
         standing = pair.state
-        for operation, slot in product(sorted({*CALLS} - {"advance"}), (0, 2)):
+        for operation, slot in product(sorted({*CALLS} - {"advance"}), slots):
             pair.taken = None
             for choice in (TRY_AGAIN, FINAL, OF_THE_STORE) if operation in {"fail", "skip"} else (0,):
                 if pair.would_be_refused(operation, slot, choice):
@@ -376,4 +377,4 @@ def test_every_transition_and_every_refusal_after_it(engine: Engine, job: JobTab
                     refused += 1
         assert pair.state == standing
         pair.compare()
-    assert refused > 500
+    assert refused > 300

@@ -157,6 +157,20 @@ def test_an_exception_in_a_method_is_a_wrong_answer_with_its_text(judge: Callabl
     assert any("KeyError: 'lease'" in clause.reason for clause in report.clauses)
 
 
+def test_rows_that_turn_out_not_to_be_loadable_are_left_out(
+    judge: Callable[..., ConformanceReport],
+) -> None:
+    class NoLoad(Reference):
+        def load(self, label: str, row: object) -> dict[str, Any]:  # type: ignore[override]
+            return {"unsupported": "rows come from nowhere else"}
+
+    report = judge(NoLoad)
+    assert report.complete
+    assert report.refuted() == ()
+    assert "rows come from nowhere else" in report.skips["load_legacy"]
+    assert {clause.name: clause.verdict for clause in report.clauses}["load"] == "skipped"
+
+
 def test_what_json_cannot_carry_is_told(judge: Callable[..., ConformanceReport]) -> None:
     class Sets(Reference):
         def renew(self, job: str, worker_id: str, lease_generation: int | None) -> dict[str, Any]:
@@ -187,7 +201,7 @@ def test_a_forgotten_return_is_told(judge: Callable[..., ConformanceReport]) -> 
 
 def test_an_empty_harness_hears_what_to_write(judge: Callable[..., ConformanceReport]) -> None:
     class Empty(Harness):
-        capabilities = ("injected_clock",)
+        capabilities = frozenset({"injected_clock"})
 
     report = judge(Empty)
     assert "no method 'reset'" in report.fault

@@ -8,6 +8,7 @@ from fencepost_verification.conformance.offenders import CATALOGUE, Offender, ju
 from fencepost_verification.conformance.offenders.mutations import edited, not_setting, with_guard, without_guards
 from fencepost_verification.conformance.reference import Reference
 from fencepost_verification.conformance.run import run_conformance
+from fencepost_verification.conformance.scope import Scope
 from fencepost_verification.conformance.verdict import clauses_of
 from fencepost_verification.evidence import EXIT_HELD, EXIT_REFUTED, EXIT_UNKNOWN
 
@@ -46,9 +47,9 @@ def test_the_faults_to_begin_with_are_there() -> None:
     assert len(names) == len(set(names))
 
 
-def test_what_is_no_offender_is_missed_and_said_so() -> None:
+def test_what_is_no_offender_is_missed_and_said_so(small: Scope) -> None:
     innocent = Offender("innocent", "none", ("renew.generation",), Reference)
-    report = judge_offenders([innocent, CATALOGUE[0]])
+    report = judge_offenders([innocent, CATALOGUE[0]], scopes=(small,))
     assert (report.caught, report.missed) == ([CATALOGUE[0].name], ["innocent"])
     assert report.exit_code == EXIT_REFUTED
     assert set(report.as_json()) == {"offenders", "caught", "missed", "calls", "seconds"}
@@ -56,6 +57,9 @@ def test_what_is_no_offender_is_missed_and_said_so() -> None:
 
 def test_no_offenders_at_all_are_unknown() -> None:
     assert judge_offenders([]).exit_code == EXIT_UNKNOWN
+
+
+def test_offenders_that_are_all_caught_hold() -> None:
     assert judge_offenders(CATALOGUE[:1]).exit_code == EXIT_HELD
 
 

@@ -11,6 +11,7 @@ from jsonschema import Draft202012Validator
 
 from fencepost_model.job_contract import JOB_CONTRACT
 from fencepost_model.machines.job import FIELDS
+from fencepost_model.terms import Value
 from fencepost_verification.conformance.protocol import (
     ActedOn,
     Codec,
@@ -36,8 +37,9 @@ from fencepost_verification.conformance.protocol import (
 from fencepost_verification.conformance.reference import Reference
 from fencepost_verification.conformance.report import ConformanceReport
 
-PROFILE = {**JOB_CONTRACT.defaults(), "delay": 1}
-ROW = {field.name: None for field in FIELDS if not field.ghost} | {
+PROFILE: dict[str, Value] = {**JOB_CONTRACT.defaults(), "delay": 1}
+ROW: dict[str, Value] = {
+    **{field.name: None for field in FIELDS if not field.ghost},
     "status": "pending",
     "lease_generation": 0,
     "attempt_count": 0,

@@ -16,9 +16,7 @@ from fencepost_verification.conformance.graph import fields_that_matter, graph_o
 from fencepost_verification.conformance.plan import Plan, planned
 from fencepost_verification.conformance.run import alone_in, exercised_by
 from fencepost_verification.conformance.scope import BARE, CORE, SCOPES, Scope
-from fencepost_verification.conformance.situations import EMPTY, LATE, RIGHT, STRANGER, Lens, NotToured
-
-NONE: frozenset[str] = frozenset()
+from fencepost_verification.conformance.situations import EMPTY, LATE, RIGHT, STRANGER, Lens, NotToured, Token
 
 
 def test_the_reduced_graph_leads_to_the_same_edges_and_refusals_as_every_state(small: Scope) -> None:
@@ -44,13 +42,13 @@ def test_fields_that_no_guard_reads_do_not_matter() -> None:
 
 
 def test_the_scopes_take_every_transition_of_the_contract() -> None:
-    taken = frozenset().union(*(exercised_by(planned(scope, NONE)) for scope in SCOPES))
+    taken = frozenset().union(*(exercised_by(planned(scope)) for scope in SCOPES))
     assert {transition_name(operation, case) for operation, case in JOB_CONTRACT.transitions()} <= taken
 
 
 def test_each_guard_is_alone_in_the_way_somewhere_or_known_to_be_implied() -> None:
     guards = {f"{o.name}.{g.name}" for o in JOB_CONTRACT.operations for g in o.guards}
-    implied = guards - frozenset().union(*(alone_in(planned(scope, NONE)) for scope in SCOPES))
+    implied = guards - frozenset().union(*(alone_in(planned(scope)) for scope in SCOPES))
     # A row that is not running has no owner; a lease never reaches past the deadline; what waits has a poll time and
     # no cancel request. Whatever these guards forbid, another guard forbids too.
     assert implied == {
@@ -59,17 +57,17 @@ def test_each_guard_is_alone_in_the_way_somewhere_or_known_to_be_implied() -> No
         "resume_poll.waiting",
         "resume_poll.not_cancelled",
     }
-    assert implied <= frozenset().union(*(exercised_by(planned(scope, NONE)) for scope in SCOPES))
+    assert implied <= frozenset().union(*(exercised_by(planned(scope)) for scope in SCOPES))
 
 
 @settings(max_examples=60)
 @given(st.data())
 def test_what_a_lens_says_of_a_probe_is_what_plain_evaluation_says(data: st.DataObject) -> None:
     scope = data.draw(st.sampled_from(SCOPES))
-    plan = planned(scope, NONE)
+    plan = planned(scope)
     lens = plan.lens
     state = plan.states[data.draw(st.integers(0, len(plan.states) - 1))]
-    issued = data.draw(
+    issued: list[Token] = data.draw(
         st.lists(
             st.fixed_dictionaries({"worker_id": st.sampled_from(["w1", "w2"]), "lease_generation": st.integers(0, 3)}),
             max_size=3,
@@ -86,7 +84,7 @@ def test_what_a_lens_says_of_a_probe_is_what_plain_evaluation_says(data: st.Data
 
 
 def test_a_terminal_status_has_one_situation() -> None:
-    plan = planned(CORE, NONE)
+    plan = planned(CORE)
     for status in TERMINAL:
         assert len({s for s in plan.situations if s[0] == status}) == 1
 
@@ -95,7 +93,7 @@ def test_tokens_that_were_handed_out_are_preferred_to_made_up_ones() -> None:
     lens = Lens(CORE.world)
     renew = lens.operations["renew"]
     row = {**lens.semantics.empty_rows()[0], "status": "running", "worker_id": "w1", "lease_generation": 5}
-    issued = [
+    issued: list[Token] = [
         {"worker_id": "w2", "lease_generation": 1},
         {"worker_id": "w1", "lease_generation": 3},
         {"worker_id": "w1", "lease_generation": 5},

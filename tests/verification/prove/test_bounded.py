@@ -102,6 +102,12 @@ def test_a_step_property_is_broken_by_the_last_step() -> None:
     assert last.before.rows != last.after.rows
 
 
+def test_a_way_on_that_opens_only_later_is_a_way_on() -> None:
+    """A job whose back-off is not over cannot be claimed now, but it is in no limbo."""
+    (no_limbo,) = JOB_CONTRACT.progress
+    assert isinstance(BoundedSearch(depth=1)(JOB_CONTRACT, no_limbo), ScopeExhausted)
+
+
 def test_too_little_time_is_told_and_is_no_exhausted_scope() -> None:
     held = JOB_CONTRACT.invariants[0]
     assert isinstance(BoundedSearch(depth=9, seconds=0.05)(JOB_CONTRACT, held), GaveUp)

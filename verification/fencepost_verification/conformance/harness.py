@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Collection, Mapping
+from collections.abc import Set as AbstractSet
 from typing import Any, cast
 
 from fencepost_model.terms import Value
@@ -54,7 +55,7 @@ class Harness:
 
     name: str = "unnamed"
     version: str = "0"
-    capabilities: Collection[str] = ()
+    capabilities: AbstractSet[str] = frozenset()
     fields: Collection[str] = ()
     latitude: Mapping[str, str] = {}
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
 
 from fencepost_model.contract import transition_name
 from fencepost_model.semantics import State
+from fencepost_verification.conformance.capabilities import Capability
 from fencepost_verification.conformance.graph import TICK, Graph, reduced_graph
 from fencepost_verification.conformance.scope import Scope
 from fencepost_verification.conformance.situations import Edge, Lens, Probe, Refusal, Situation
@@ -171,10 +171,19 @@ class Plan:
                     yield state, way.edge
 
 
-@cache
-def planned(scope: Scope, lacking: frozenset[str]) -> Plan:
-    """The plan of a scope for an implementation that lacks these capabilities, by name."""
-    lacked = tuple(capability for capability in scope.capabilities if capability.name in lacking)
+def planned(scope: Scope, lacked: Iterable[Capability] = ()) -> Plan:
+    """The plan of a scope for an implementation that lacks these capabilities."""
+    by_name = {capability.name: capability for capability in lacked}
+    key = (scope, frozenset(by_name))
+    if key not in _PLANS:
+        _PLANS[key] = _planned(scope, tuple(by_name.values()))
+    return _PLANS[key]
+
+
+_PLANS: dict[tuple[Scope, frozenset[str]], Plan] = {}
+
+
+def _planned(scope: Scope, lacked: tuple[Capability, ...]) -> Plan:
     lens = Lens(scope.without(lacked))
     untried = frozenset(guard for capability in lacked for guard in capability.guards)
     return Plan(lens, reduced_graph(lens), untried)

@@ -187,7 +187,7 @@ class ConformanceReport:
     def _not_judged(self) -> list[RenderableType]:
         parts: list[RenderableType] = []
         for capability, sentence in self.skips.items():
-            parts.append(Text(f"not declared: {capability}. {sentence}", style="yellow"))
+            parts.append(Text(f"left out: {capability}. {sentence}", style="yellow"))
         for verdict in ("skipped", "unknown"):
             by_reason: dict[str, list[str]] = {}
             for clause in self.clauses:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from fencepost_verification.conformance.capabilities import (
     INJECTED_CLOCK,
     INSPECT,
+    LOAD_LEGACY,
     Capability,
     UnknownCapability,
     lacking,
@@ -22,7 +23,7 @@ from fencepost_verification.conformance.plan import Plan, planned
 from fencepost_verification.conformance.protocol import Description, HarnessFault
 from fencepost_verification.conformance.report import ConformanceReport, ScopeReport
 from fencepost_verification.conformance.scope import SCOPES, Scope
-from fencepost_verification.conformance.tour import Judge, Tour
+from fencepost_verification.conformance.tour import Judge, NotSupported, Tour
 from fencepost_verification.conformance.verdict import (
     CLOCK,
     LOAD,
@@ -94,31 +95,59 @@ class _Run:
         self.skips: dict[str, str] = {}
         self.unreached: dict[str, str] = {}
         self.description: Description | None = None
+        self._discovered: list[Capability] = []
         self._target = target
         self._scopes = scopes
         self._progress = progress
         self._enough = enough
 
     def execute(self) -> None:
-        """Tour every scope: scout them all, then cover them all."""
+        """Tour every scope: scout them all, then cover them all.
+
+        An operation that the harness turns out not to support is lacking like a capability that is not declared: the
+        run begins again without it.
+        """
         with Session(self._target, self._scopes[0].world.contract) as session:
             self.description = session.description
-            for scope in self._scopes:
-                lacked = lacking(scope.capabilities, session.description.capabilities)
-                self.skips |= {capability.name: capability.sentence for capability in lacked}
-                self.unreached |= _unreached(scope, lacked)
-                if INJECTED_CLOCK not in lacked:
-                    self.tours.append((scope, self._tour(scope, lacked, session)))
-            for _, tour in self.tours:
-                if not self._done():
-                    tour.scout()
-            for _, tour in self.tours:
-                if not self._done():
-                    tour.cover()
+            while True:
+                try:
+                    self._execute(session)
+                    return
+                except NotSupported as lacked:
+                    self._leave_out(lacked)
+
+    def _leave_out(self, lacked: NotSupported) -> None:
+        """Note what the harness does not support. Raises ``HarnessFault`` when nothing can be judged without it."""
+        operations = {operation.name for operation in self._scopes[0].world.contract.operations}
+        known = {capability.name for capability in self._discovered}
+        if lacked.what not in operations | {LOAD} or lacked.what in known:
+            raise HarnessFault(
+                f"The harness does not support {lacked.what!r} ({lacked.reason}): without it nothing can be judged."
+            )
+        sentence = f"The harness says: {lacked.reason}"
+        if lacked.what == LOAD:
+            self._discovered.append(Capability(LOAD_LEGACY.name, sentence))
+        else:
+            self._discovered.append(Capability(lacked.what, sentence, operations=frozenset({lacked.what})))
+        self.ledger = Ledger()
+        self.tours = []
+
+    def _execute(self, session: Session) -> None:
+        for scope in self._scopes:
+            lacked = (*lacking(scope.capabilities, session.description.capabilities), *self._discovered)
+            self.skips |= {capability.name: capability.sentence for capability in lacked}
+            self.unreached |= _unreached(scope, lacked)
+            if INJECTED_CLOCK not in lacked:
+                self.tours.append((scope, self._tour(scope, lacked, session)))
+        for _, tour in self.tours:
+            if not self._done():
+                tour.scout()
+        for _, tour in self.tours:
+            if not self._done():
+                tour.cover()
 
     def _tour(self, scope: Scope, lacked: Sequence[Capability], session: Session) -> Tour:
-        plan = planned(scope, frozenset(capability.name for capability in lacked))
-        judge = Judge(session, plan, self.ledger, session.description.capabilities)
+        judge = Judge(session, planned(scope, lacked), self.ledger, session.description.capabilities)
 
         def told(done: int, total: int) -> None:
             if self._progress is not None:
@@ -135,7 +164,7 @@ def _unreached(scope: Scope, lacked: Sequence[Capability]) -> dict[str, str]:
     if not lacked:
         return {}
     names = frozenset(capability.name for capability in lacked)
-    gone = exercised_by(planned(scope, frozenset[str]())) - exercised_by(planned(scope, names))
+    gone = exercised_by(planned(scope)) - exercised_by(planned(scope, lacked))
     reasons: dict[str, str] = {}
     for clause in (clause.name for clause in clauses_of(scope.world.contract)):
         if clause not in gone and not any(_operation_of(clause) in c.operations for c in lacked):

@@ -104,7 +104,7 @@ def smoke(target: Target) -> SmokeReport:
             if INJECTED_CLOCK in lacked:
                 fault = f"Nothing can be judged without {INJECTED_CLOCK.name}. {INJECTED_CLOCK.sentence}"
             else:
-                judge = Judge(session, planned(SMOKE, frozenset(lacks)), ledger, session.description.capabilities)
+                judge = Judge(session, planned(SMOKE, lacked), ledger, session.description.capabilities)
                 try:
                     Tour(judge, enough=lambda _: True).scout()
                 finally:

@@ -125,7 +125,6 @@ class Judge:
         self.ledger = ledger
         self.counts = Counts()
         self.paths = 0
-        self.unsupported: dict[str, str] = {}
         contract = self.lens.world.contract
         self._shapes = session.codec.shapes
         shown = session.description.fields
@@ -572,7 +571,6 @@ class Tour:
         self._refusals = set(range(len(self.plan.refusals)))
         self._taken: set[int] = set()
         self._refused: set[int] = set()
-        self._unsupported: set[int] = set()
         self._failed_edges: dict[int, Finding] = {}
         self._failed_refusals: dict[int, Finding] = {}
         self._open_groups = {number for number, group in enumerate(self.plan.groups) if group}
@@ -600,7 +598,8 @@ class Tour:
     def cover(self) -> None:
         """Tour until nothing open can be reached, then look for the shortest failing runs.
 
-        Raises ``HarnessFault`` when the harness is at fault, as ``scout`` does.
+        Raises ``HarnessFault`` when the harness is at fault and ``NotSupported`` when it says that it does not do
+        something after all, as ``scout`` does.
         """
         self._run(scouting=False)
         if not self._stopped:
@@ -621,7 +620,7 @@ class Tour:
         if scouting:
             open_edges = {n for n in open_edges if self.plan.edges[n][3] in self._untried_transitions}
             groups = {g for g in groups if not self.plan.alone_in[g].isdisjoint(self._untried_guards)}
-        return self.plan.nearest(starts, open_edges, groups, self._failed_edges.keys() | self._unsupported)
+        return self.plan.nearest(starts, open_edges, groups, set(self._failed_edges))
 
     def _wanted(self, refusal: int, scouting: bool) -> bool:
         if refusal not in self._refusals or refusal in self._refused or refusal in self._failed_refusals:
@@ -637,12 +636,6 @@ class Tour:
         except WrongAnswer as wrong:
             self._starts.remove(start)
             self._found(wrong.finding)
-            return
-        except NotSupported as lacking:
-            if lacking.what != LOAD:
-                self._not_supported(lacking)
-            self._starts.remove(start)
-            self.ledger.skipped.setdefault(LOAD, f"the harness says: {lacking.reason}")
             return
         at = start
         while self._refuse_all(path, at, scouting):
@@ -674,9 +667,6 @@ class Tour:
             self._failed_edges[step.edge] = wrong.finding
             self._taken.discard(step.edge)
             self._found(wrong.finding)
-            return False
-        except NotSupported as lacking:
-            self._not_supported(lacking)
             return False
         situation = self.judge.lens.situation(path.state)
         if situation != self.plan.situations[step.target]:
@@ -715,9 +705,6 @@ class Tour:
                     self._missing.setdefault(probe.operation, set()).update(false)
                 self._found(wrong.finding)
                 return False
-            except NotSupported as lacking:
-                self._not_supported(lacking)
-                return False
             self._refused.add(number)
         if not scouting:
             self._open_groups.discard(group)
@@ -727,30 +714,6 @@ class Tour:
         self.ledger.findings.append(finding)
         if self._enough is not None and any(self._enough(each) for each in self.ledger.findings):
             self._stopped = True
-
-    def _not_supported(self, lacking: NotSupported) -> None:
-        """Leave an operation out that the harness does not do after all."""
-        reason = f"the harness says: {lacking.reason}"
-        operation = self.judge.lens.operations.get(lacking.what)
-        if operation is None:
-            raise HarnessFault(
-                f"The harness does not support {lacking.what!r} ({lacking.reason}): nothing can be judged."
-            )
-        for guard in operation.guards:
-            self.ledger.skipped.setdefault(f"{operation.name}.{guard.name}", reason)
-        for case in operation.cases:
-            self.ledger.skipped.setdefault(transition_name(operation, case), reason)
-        gone = {
-            n for n, edge in enumerate(self.plan.edges) if edge[1] is not None and edge[1].operation == lacking.what
-        }
-        self._edges -= gone
-        self._taken -= gone
-        self._unsupported |= gone
-        self._untried_guards -= {f"{operation.name}.{guard.name}" for guard in operation.guards}
-        self._untried_transitions -= {transition_name(operation, case) for case in operation.cases}
-        gone = {n for n, (_, probe, _) in enumerate(self.plan.refusals) if probe.operation == lacking.what}
-        self._refusals -= gone
-        self._refused -= gone
 
     # -- the shortest failing runs -------------------------------------------------------------------------------------
 
@@ -770,12 +733,14 @@ class Tour:
                     again(number, len(first.trace))
 
     def _again_refused(self, number: int, longest: int) -> None:
+        """The same refusal where it is nearest, then others of the same call by the same guards, if they are nearer."""
         _, probe, false = self.plan.refusals[number]
         alike = {
             n
-            for n, (_, p, guards) in enumerate(self.plan.refusals)
-            if p.operation == probe.operation and guards == false
+            for n, (_, other, guards) in enumerate(self.plan.refusals)
+            if other.operation == probe.operation and guards == false
         }
+        longest = self._again(self.plan.places_of(refusals={number}), longest, self._refused_at)
         self._again(self.plan.places_of(refusals=alike), longest, self._refused_at)
 
     def _again_taken(self, number: int, longest: int) -> None:
@@ -783,18 +748,18 @@ class Tour:
 
     def _again(
         self, places: Iterator[tuple[int, int]], longest: int, attempt: Callable[[Path, int, int], None]
-    ) -> None:
+    ) -> int:
+        """Try a few places; the length of the shortest failing run that is known now."""
         for state, number in islice(places, REPETITIONS):
-            path = self._replayed(state) if self.plan.depth[state] + 1 < longest else None
+            path = self._replayed(state) if self.plan.depth[state] + 2 < longest else None
             if path is None:
                 continue
             try:
                 attempt(path, state, number)
             except WrongAnswer as wrong:
                 self.ledger.findings.append(wrong.finding)
-                return
-            except NotSupported:
-                return
+                longest = min(longest, len(wrong.finding.trace))
+        return longest
 
     def _refused_at(self, path: Path, state: int, number: int) -> None:
         _, probe, false = self.plan.refusals[number]
@@ -817,6 +782,6 @@ class Tour:
                     self.judge.tick(path)
                 else:
                     self.judge.take(path, step.probe)
-        except (WrongAnswer, NotSupported):
+        except WrongAnswer:
             return None
         return path

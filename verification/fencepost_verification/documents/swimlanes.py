@@ -11,8 +11,7 @@ matter to the point of the picture (``Focus``).
 A step that the whole contract does not allow, or not so, is marked with the reason: that is how a run of a mutant, in
 which one guard is dropped, shows where the guard would have stopped it.
 
-The picture is an SVG element without scripts. Its colours come from the style sheet of the page; ``standalone`` makes
-a file of its own that brings them along, for light and for dark.
+The picture is an SVG element without scripts. Its colours come from the style sheet of the page, for light and dark.
 """
 
 from __future__ import annotations
@@ -20,7 +19,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 from fencepost_model.contract import Contract, transition_name
 from fencepost_model.semantics import Accepted, Call, Refused, Row, Semantics, State
@@ -146,15 +144,6 @@ def swimlane(trace: Trace, contract: Contract, title: str, focus: Focus | None =
     """
     picture = _Drawing(trace, contract, focus or Focus((), ())).picture(title, note)
     return template("swimlane.svg.j2").render(picture=picture, head=HEAD, clock=CLOCK).strip() + "\n"
-
-
-def standalone(svg: str, style_sheet: Path) -> str:
-    """The picture as a file of its own, with the part of the site's style sheet that it needs."""
-    marker = "/* swim lanes and diagrams */"
-    text = style_sheet.read_text(encoding="utf-8")
-    style = text[text.index(marker) :]
-    opening = svg.index(">") + 1
-    return f"{svg[:opening]}<style>{style}</style>{svg[opening:]}"
 
 
 def usual_fields(contract: Contract) -> tuple[str, ...]:

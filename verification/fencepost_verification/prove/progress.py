@@ -2,8 +2,9 @@
 
 Theory
 ======
-A progress statement fails in a lawful state from which at *no* later moment and with *no* arguments a bound operation is
-possible. So it is put to the solver, with a quantifier over moments and arguments: if there is no such state, it holds.
+A progress statement fails in a lawful state from which at *no* later moment and with *no* arguments a bound operation
+is possible. So it is put to the solver, with a quantifier over moments and arguments: where there is no such state, it
+holds.
 
 Plain evaluation, which referees a failure, and the bounded search cannot look at all moments. Guards compare the clock
 with instants on the rows, or with such an instant and a duration, and between two neighbouring instants little changes;

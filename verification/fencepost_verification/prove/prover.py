@@ -156,7 +156,8 @@ def prove(
 
     ``search`` labels what induction leaves open; the default unrolls a small population. ``frame`` and ``grouped`` are
     shortcuts that change no verdict; without them each obligation is asked by itself. ``milliseconds`` bounds each
-    question, and what is cut off is unknown. Raises ``ReadingsDisagree`` when plain evaluation contradicts the solver.
+    question, and what is cut off is unknown. Raises ``ReadingsDisagree`` when plain evaluation contradicts the solver,
+    and ``NotEncodable`` when a term has no reading for it (an order of texts).
     """
     return _Prover(contract, search or BoundedSearch(), frame, grouped, milliseconds).run()
 

@@ -21,6 +21,8 @@ from fencepost_verification.conformance.scope import SCOPES, Scope
 from fencepost_verification.conformance.verdict import Finding
 from fencepost_verification.evidence import EXIT_HELD, EXIT_REFUTED, EXIT_UNKNOWN
 
+__all__ = ["CATALOGUE", "Catch", "Offender", "OffenderReport", "judge_offenders", "judged"]
+
 
 @dataclass(frozen=True)
 class Catch:
