@@ -50,7 +50,7 @@ def test_an_example_harness_says_what_is_missing(tmp_path: Path, monkeypatch: py
     (tmp_path / "my_queue.py").write_text(program("class MyQueue"))
     monkeypatch.syspath_prepend(str(tmp_path))
     result = CliRunner().invoke(app, ["conform", "--adapter", "my_queue:MyQueue"])
-    assert result.exit_code == 1
+    assert result.exit_code == 3
     assert "no method 'reset'; write it" in " ".join(result.output.split())
 
 

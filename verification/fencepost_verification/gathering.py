@@ -1,7 +1,7 @@
 """Runs every check of the catalogue once, and hands the results on: to the summary and to the site.
 
-``gather`` does the work and tells what it is doing. ``Gathered.evidence`` is what the pages are made from: what two runs
-on one commit agree on. ``Gathered.measurements`` holds what differs from run to run.
+``gather`` does the work and tells what it is doing. ``Gathered.evidence`` is what the pages are made from: what two
+runs on one commit agree on. ``Gathered.measurements`` holds what differs from run to run.
 """
 
 from __future__ import annotations

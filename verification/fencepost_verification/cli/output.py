@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -75,7 +75,7 @@ def failures(verdicts: Iterable[Shown]) -> None:
 
 
 @contextmanager
-def staged_progress(*, quiet: bool = False) -> Iterator[Callable[[str, int, int], None]]:
+def staged_progress(*, quiet: bool = False) -> Generator[Callable[[str, int, int], None]]:
     """A bar on standard error: the function given is told what is done now, how much of it is done, of how much."""
     with Progress(
         TextColumn("{task.description}"),

@@ -746,9 +746,7 @@ class Tour:
     def _again_taken(self, number: int, longest: int) -> None:
         self._again(self.plan.places_of(edges={number}), longest, self._taken_at)
 
-    def _again(
-        self, places: Iterator[tuple[int, int]], longest: int, attempt: Callable[[Path, int, int], None]
-    ) -> int:
+    def _again(self, places: Iterator[tuple[int, int]], longest: int, attempt: Callable[[Path, int, int], None]) -> int:
         """Try a few places; the length of the shortest failing run that is known now."""
         for state, number in islice(places, REPETITIONS):
             path = self._replayed(state) if self.plan.depth[state] + 2 < longest else None
