@@ -6,17 +6,20 @@ runs on one commit agree on. ``Gathered.measurements`` holds what differs from r
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from fencepost_model.machines.job_worlds import JOB_PARKED, JOB_PLAIN, JOB_SMALL
 from fencepost_verification import catalogue
+from fencepost_verification.conformance.capabilities import INJECTED_CLOCK, INSPECT, JOB, PROTOCOL, Capability
 from fencepost_verification.conformance.connect import adapter
 from fencepost_verification.conformance.offenders import OffenderReport, judge_offenders
 from fencepost_verification.conformance.protocol import schema
 from fencepost_verification.conformance.report import ConformanceReport
 from fencepost_verification.conformance.run import run_conformance
 from fencepost_verification.documents.evidence_input import (
+    CapabilityText,
     ConformanceFigures,
     Evidence,
     Measurement,
@@ -109,6 +112,7 @@ class Gathered:
                 )
                 for catch in self.offenders.catches
             ),
+            capabilities=tuple(CapabilityText(c.name, c.sentence, _left_out(c)) for c in (*PROTOCOL, *JOB)),
             protocol_schema=schema(contract),
         )
 
@@ -176,6 +180,16 @@ def verdict_on_offenders(report: OffenderReport) -> Verdict:
     if report.missed:
         return Refuted(statement, f"missed: {', '.join(report.missed)}")
     return Held(statement, f"{len(report.caught)} caught")
+
+
+def _left_out(capability: Capability) -> str:
+    """What a run does without, where an implementation lacks a capability."""
+    parts: list[str] = []
+    if capability.operations:
+        parts.append(f"{', '.join(sorted(capability.operations))} is not called")
+    parts += [f"{name} stays {json.dumps(value)}" for name, value in capability.settings.items()]
+    essential = capability in (INJECTED_CLOCK, INSPECT)
+    return "; ".join(parts) or ("nothing can be judged" if essential else "what needs it is not judged")
 
 
 def _operation(clause: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from typer.testing import CliRunner, Result
 
 from fencepost_model.machines.job_worlds import JOB_PLAIN
 from fencepost_verification import catalogue
-from fencepost_verification.cli.main import app
+from fencepost_verification.cli.main import app, main
 from fencepost_verification.conformance.offenders.catalogue import CATALOGUE
 from fencepost_verification.conformance.reference import Reference
 from fencepost_verification.evidence import EXIT_HELD, EXIT_REFUTED, EXIT_UNKNOWN, EXIT_USAGE
@@ -81,10 +82,24 @@ def test_necessity_explains_each_guard_of_an_operation() -> None:
     assert told["why"]["resume_poll.waiting"]["implied_by"]
 
 
-def test_necessity_of_nothing_is_unknown() -> None:
-    code, told = answered("necessity", "--guard", "no such guard")
-    assert code == EXIT_UNKNOWN
-    assert told["guards"] == []
+def test_necessity_refuses_a_name_that_no_guard_has() -> None:
+    result = run("necessity", "--guard", "no such guard")
+    assert result.exit_code == EXIT_USAGE
+    assert "no guard's name contains" in " ".join(result.output.split())
+
+
+def test_a_fault_of_our_own_is_never_taken_for_a_verdict(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken() -> None:
+        raise RuntimeError("out of order")
+
+    monkeypatch.setattr(catalogue, "proof", broken)
+    monkeypatch.setattr(sys, "argv", ["fencepost-verify", "prove"])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == EXIT_UNKNOWN
+    assert "a fault of fencepost-verify" in capsys.readouterr().err
 
 
 class Unfenced(Reference):
@@ -131,6 +146,7 @@ def test_conform_covers_everything_of_the_model_itself() -> None:
         (("--adapter", "no_such_module:Thing"), "cannot be imported"),
         (("--command", "/no/such/program"), "/no/such/program"),
         (("--command", "'"), "quotes"),
+        (("--command", "cat", "--patience", "-1"), "patience"),
     ],
 )
 def test_conform_refuses_what_it_cannot_judge_with_a_sentence(arguments: tuple[str, ...], sentence: str) -> None:

@@ -1,18 +1,21 @@
 """Harnesses that lie, die, hang or babble: each is answered by one sentence, and none is held or refuted by it."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from fencepost_verification.conformance.adapters.databases import POSTGRESQL_URL
 from fencepost_verification.conformance.connect import Command, Streams, TargetError, adapter, command
 from fencepost_verification.conformance.harness import Harness, ok
 from fencepost_verification.conformance.reference import Reference
 from fencepost_verification.conformance.report import ConformanceReport
 from fencepost_verification.conformance.run import run_conformance
 from fencepost_verification.conformance.scope import Scope
+from fencepost_verification.conformance.serve import main
 from fencepost_verification.conformance.smoke import smoke
-from fencepost_verification.evidence import EXIT_HELD, EXIT_REFUTED, EXIT_UNKNOWN
+from fencepost_verification.evidence import EXIT_HELD, EXIT_REFUTED, EXIT_UNKNOWN, EXIT_USAGE
 
 HONEST = """
 import json, sys
@@ -240,6 +243,19 @@ def test_a_command_that_is_none_is_refused_with_the_fix(line: str, told: str) ->
 def test_a_command_that_cannot_be_started_is_refused_with_the_fix() -> None:
     with pytest.raises(TargetError, match="cannot be started"):
         command("./no-such-harness").open()
+
+
+def test_a_database_that_is_not_there_is_told_on_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv(POSTGRESQL_URL, f"postgresql+psycopg://nobody@/nothing?host={tmp_path}")
+    with pytest.raises(TargetError, match="could not make a harness") as caught:
+        adapter("postgresql").open()
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("words", [[], ["memory", "sqlite"], ["mysql"]])
+def test_serving_what_there_is_not_is_a_usage_error(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(words) == EXIT_USAGE
+    assert "memory" in capsys.readouterr().err
 
 
 # --- the first look ---------------------------------------------------------------------------------------------------

@@ -15,7 +15,8 @@ from fencepost_verification.conformance.offenders.mutations import edited, with_
 from fencepost_verification.conformance.reference import ModelHarness, Reference
 from fencepost_verification.conformance.report import ConformanceReport
 from fencepost_verification.conformance.run import run_conformance
-from fencepost_verification.conformance.scope import BARE, CORE, SCOPES, Scope
+from fencepost_verification.conformance.scope import CORE, SCOPES, Scope
+from fencepost_verification.conformance.smoke import SMOKE
 from fencepost_verification.evidence import EXIT_HELD, EXIT_REFUTED, EXIT_UNKNOWN
 
 
@@ -76,7 +77,7 @@ def test_our_runtime_over_standard_streams(
 ) -> None:
     if name == "postgresql":
         monkeypatch.setenv(POSTGRESQL_URL, request.getfixturevalue("postgresql_url"))
-    assert covers_everything_but_unreached(run_conformance(served(name), scopes=(BARE,)))
+    assert covers_everything_but_unreached(run_conformance(served(name), scopes=(SMOKE,)))
 
 
 def covers_everything_but_unreached(report: ConformanceReport) -> bool:

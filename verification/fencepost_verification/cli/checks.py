@@ -19,7 +19,7 @@ from fencepost_verification.cli.output import (
     table,
 )
 from fencepost_verification.evidence import Held, exit_code
-from fencepost_verification.explore.necessity import Necessary, Redundant, Unexplained, verdict_of
+from fencepost_verification.explore.necessity import Necessary, Redundant, Unexplained, conjuncts_of, verdict_of
 
 
 def prove(
@@ -114,14 +114,17 @@ def explore(
 
 def necessity(
     as_json: JSON = False,
-    guard: Annotated[str, typer.Option(help="Only conjuncts whose name contains this text.")] = "",
+    guard: Annotated[str, typer.Option(help="Only guards whose full name, like claim.due, contains this text.")] = "",
 ) -> None:
     """Tell why each guard is there: drop every conjunct in turn, and show the shortest run that then goes wrong.
 
     A conjunct without which nothing goes wrong is redundant if others provably imply it, else unexplained.
 
-    Exit: 0 each explained, 3 one unexplained, or no guard has such a name.
+    Exit: 0 each explained, 2 no guard has such a name, 3 one unexplained.
     """
+    names = [str(conjunct) for conjunct in conjuncts_of(catalogue.CONTRACT)]
+    if not any(guard in name for name in names):
+        raise typer.BadParameter(f"no guard's name contains {guard!r}; they are called like {names[4]} or {names[-1]}")
     with staged_progress(quiet=as_json) as progress:
         found = catalogue.findings(progress, guard)
     if as_json:

@@ -29,7 +29,7 @@ def conform(
     line: Annotated[
         str, typer.Option("--command", help="A program that speaks the protocol over standard streams.")
     ] = "",
-    patience: Annotated[float, typer.Option(help="Seconds to wait for each answer of a program.")] = 30.0,
+    patience: Annotated[float, typer.Option(min=0.01, help="Seconds to wait for each answer of a program.")] = 30.0,
     json_wanted: JSON = False,
 ) -> None:
     """Judge an implementation: every enabled step, and in every situation every call that must be refused.
@@ -38,7 +38,7 @@ def conform(
     makes one. A program reads one JSON object a line and answers one a line; `fencepost-verify schema` prints the
     messages. What an implementation does not declare to be capable of is skipped with the reason, never passed.
 
-    Exit: 0 held, 1 refuted, 2 no such implementation, 3 unknown.
+    Exit: 0 held, 1 refuted, 2 called wrongly or no such implementation, 3 unknown.
     """
     if bool(chosen) == bool(line):
         raise typer.BadParameter("name one implementation: --adapter NAME, or --command 'PROGRAM ARGUMENTS'")
@@ -58,7 +58,7 @@ def conform(
 def offenders(json_wanted: JSON = False) -> None:
     """Run the suite against implementations that are wrong on purpose; each must be caught by the clause named for it.
 
-    Exit: 0 all caught, 1 one missed.
+    Exit: 0 all caught, 1 one missed, 2 called wrongly.
     """
     with staged_progress(quiet=json_wanted) as progress:
         report = judge_offenders(progress=progress)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import sys
+import traceback
+
 import typer
 
 from fencepost_verification.cli import checks, judging, publishing
+from fencepost_verification.evidence import EXIT_UNKNOWN
 
 app = typer.Typer(
     name="fencepost-verify",
@@ -25,5 +29,11 @@ app.command()(publishing.verify)
 
 
 def main() -> None:
-    """Run the command line."""
-    app()
+    """Run the command line. A fault of our own ends with 3: it says nothing about what was to be judged."""
+    try:
+        app()
+    except Exception:  # noqa: BLE001 - whatever it is, it must not end with 1, which means refuted
+        traceback.print_exc()
+        told = "This is a fault of fencepost-verify, not of what it looked at: nothing was established."
+        print(told, file=sys.stderr)
+        sys.exit(EXIT_UNKNOWN)

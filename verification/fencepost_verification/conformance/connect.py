@@ -262,8 +262,7 @@ def adapter(name: str) -> Adapter:
         ) from None
     except Exception as error:  # a stranger's module may raise anything
         raise TargetError(
-            f"The module {module_name!r} of the adapter fails when it is imported ({type(error).__name__}: {error}): "
-            "mend it first."
+            f"The module {module_name!r} of the adapter fails when it is imported ({_in_short(error)}): mend it first."
         ) from error
     factory: Any = getattr(module, attribute, None)
     if factory is None:
@@ -281,7 +280,7 @@ def adapter(name: str) -> Adapter:
         except TargetError:
             raise
         except Exception as error:  # a stranger's factory may raise anything
-            raise TargetError(f"{path} could not make a harness ({type(error).__name__}: {error}): mend it.") from error
+            raise TargetError(f"{path} could not make a harness ({_in_short(error)}): mend it.") from error
         if not isinstance(harness, Harness):
             raise TargetError(
                 f"{path} made {harness!r}, which is no Harness: derive it from "
@@ -290,6 +289,12 @@ def adapter(name: str) -> Adapter:
         return harness
 
     return Adapter(name, made)
+
+
+def _in_short(error: Exception) -> str:
+    """An exception on one line; what a driver says may fill a screen."""
+    text = " ".join(f"{type(error).__name__}: {error}".split())
+    return text if len(text) <= 200 else text[:197] + "..."
 
 
 def command(line: str, patience: float = PATIENCE_SECONDS) -> Command:

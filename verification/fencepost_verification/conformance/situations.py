@@ -419,10 +419,6 @@ class Lens:
 
     # -- situations ----------------------------------------------------------------------------------------------------
 
-    def told_apart(self, status: str | None) -> tuple[Atom, ...]:
-        """The atoms by which the situations of a status differ."""
-        return tuple(atom for atom, _ in self._atoms[status])
-
     def situation(self, state: State) -> Situation:
         """The situation of a state."""
         row = state.rows[0][0]

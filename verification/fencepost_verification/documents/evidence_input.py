@@ -99,6 +99,15 @@ class OffenderFigures:
 
 
 @dataclass(frozen=True)
+class CapabilityText:
+    """What an implementation may promise, as a sentence, and what is left out where it does not."""
+
+    name: str
+    sentence: str
+    without: str
+
+
+@dataclass(frozen=True)
 class SampleRun:
     """A short run that shows an operation at work, under a name that says what happens."""
 
@@ -122,6 +131,7 @@ class Evidence:
     """for each operation, by its name, the runs to show"""
     conformance: tuple[ConformanceFigures, ...] = ()
     offenders: tuple[OffenderFigures, ...] = ()
+    capabilities: tuple[CapabilityText, ...] = ()
     protocol_schema: Mapping[str, Any] | None = None
     """the JSON Schema of the conformance protocol's messages"""
 
