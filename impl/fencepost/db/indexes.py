@@ -10,6 +10,7 @@ parameter may hide that: PostgreSQL plans without its value once it has settled 
 statement's text; use it in the queries that an index is made for.
 """
 
+import hashlib
 from typing import Any
 
 from sqlalchemy import BindParameter, ColumnElement, Index
@@ -53,3 +54,16 @@ def inlined(expression: ColumnElement[Any]) -> ColumnElement[Any]:
 
     result: ColumnElement[Any] = visitors.replacement_traverse(expression, {}, replace)
     return result
+
+
+LONGEST_NAME = 63
+"""The longest name that every database takes; PostgreSQL cuts longer ones off, and SQLAlchemy refuses them."""
+
+
+def schema_name(kind: str, table: str, label: str) -> str:
+    """The name of a constraint or index of a table: `kind_table_label`, cut short with a digest where too long."""
+    name = f"{kind}_{table}_{label}"
+    if len(name) <= LONGEST_NAME:
+        return name
+    digest = hashlib.blake2b(name.encode(), digest_size=4).hexdigest()
+    return f"{name[: LONGEST_NAME - len(digest) - 1]}_{digest}"

@@ -36,7 +36,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.types import TypeEngine
 
-from fencepost.db.indexes import partial_index
+from fencepost.db.indexes import partial_index, schema_name
 from fencepost.db.types import NEVER_REUSED, JsonPayload, UtcDateTime, automatic_key
 from fencepost.errors import ConfigurationError
 from fencepost.jobs.checks import row_condition, row_invariants
@@ -295,7 +295,7 @@ def add_constraints(job: JobTable) -> None:
     conditions: dict[str, ColumnElement[bool]] = {"status_known": columns.status.in_(statuses)}
     conditions |= {entry.name: row_condition(entry.statement, column) for entry in row_invariants(job.stored)}
     for label, condition in conditions.items():
-        job.table.append_constraint(CheckConstraint(condition, name=f"ck_{job.table.name}_{label}"))
+        job.table.append_constraint(CheckConstraint(condition, name=schema_name("ck", job.table.name, label)))
 
 
 def add_indexes(job: JobTable) -> None:
@@ -304,14 +304,22 @@ def add_indexes(job: JobTable) -> None:
     waits = or_(columns.status == word(PENDING), columns.status == word(WAITING))
     queue: list[ColumnElement[Any]] = [columns.queue] if "queue" in job.present_roles else []
     priority: list[ColumnElement[Any]] = [columns.priority] if "priority" in job.present_roles else []
-    name = job.table.name
+
+    def name(label: str) -> str:
+        return schema_name("ix", job.table.name, label)
+
     partial_index(
-        f"ix_{name}_claim", *queue, *priority, job.due_at(columns), columns.id, where=columns.status == word(PENDING)
+        name("claim"),
+        *queue,
+        *priority,
+        job.due_at(columns),
+        columns.id,
+        where=columns.status == word(PENDING),
     )
-    partial_index(f"ix_{name}_lease", *queue, columns.lease_expires_at, where=columns.status == word(RUNNING))
-    partial_index(f"ix_{name}_deadline", *queue, columns.deadline_at, where=waits)
+    partial_index(name("lease"), *queue, columns.lease_expires_at, where=columns.status == word(RUNNING))
+    partial_index(name("deadline"), *queue, columns.deadline_at, where=waits)
     partial_index(
-        f"ix_{name}_stuck",
+        name("stuck"),
         *queue,
         columns.id,
         where=and_(
@@ -321,5 +329,9 @@ def add_indexes(job: JobTable) -> None:
     )
     if job.may_park:
         partial_index(
-            f"ix_{name}_poll", *queue, columns.next_poll_at, columns.id, where=columns.status == word(WAITING)
+            name("poll"),
+            *queue,
+            columns.next_poll_at,
+            columns.id,
+            where=columns.status == word(WAITING),
         )

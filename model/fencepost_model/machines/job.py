@@ -241,6 +241,12 @@ LEASE_ALIVE = Guard(
     "§2 held, D-1",
     "a holder whose lease is over may already have a successor",
 )
+LEASE_OVER = Guard(
+    "lease_over",
+    any_of(Missing(job("lease_expires_at")), AtMost(job("lease_expires_at"), NOW)),
+    "§2 expired, D-1",
+    "a live lease is nobody else's business; a missing one protects nobody",
+)
 HELD: tuple[Guard, ...] = (IS_RUNNING, IS_OWNER, IS_CURRENT, LEASE_ALIVE)
 
 NO_CANCEL = Guard(
@@ -700,12 +706,7 @@ RECOVER = Operation(
     parameters=(DELAY,),
     guards=(
         IS_RUNNING,
-        Guard(
-            "lease_over",
-            any_of(Missing(job("lease_expires_at")), AtMost(job("lease_expires_at"), NOW)),
-            "§2 expired, D-1",
-            "a live lease is nobody else's business; a missing one protects nobody",
-        ),
+        LEASE_OVER,
     ),
     cases=in_order(
         Case("cancelled", (CANCEL_REQUESTED,), ended(CANCELLED), "a cancel was requested: the job ends cancelled"),
@@ -1017,6 +1018,16 @@ INVARIANTS: tuple[Invariant, ...] = (
             ),
         ),
         "A job that our operations started runs with an owner, a lease and a heartbeat.",
+    ),
+    Invariant(
+        "lease_alive_or_over",
+        "D-1",
+        (JOB,),
+        implies(
+            is_status(RUNNING),
+            all_of(any_of(LEASE_ALIVE.term, LEASE_OVER.term), Not(all_of(LEASE_ALIVE.term, LEASE_OVER.term))),
+        ),
+        "The lease of a running job is alive for its holder or over for recovery, never both and never neither.",
     ),
     Invariant(
         "finished_exactly_when_ended",

@@ -21,6 +21,7 @@ from sqlalchemy import (
 from sqlalchemy.exc import IntegrityError
 
 from fencepost.clock import ManualClock
+from fencepost.db.engine import open_engine
 from fencepost.errors import ConfigurationError, NaiveDatetime
 from fencepost.jobs import DurableJobRuntime, JobTable, Profile, Token, job_table
 from fencepost.jobs.checks import row_invariants
@@ -366,3 +367,18 @@ def test_searches_do_not_read_the_backlog(
     assert any(f"ix_{table.name}_{index}" in plan for index in indexes), plan
     assert "Seq Scan" not in plan, plan
     assert f"SCAN {table.name}\n" not in plan, plan
+
+
+@pytest.mark.parametrize("name", ["jobs", "j" * 30, "j" * 63])
+def test_a_table_of_any_name_that_the_databases_take_can_be_made_twice_over(store_url: str, name: str) -> None:
+    engine = open_engine(store_url)
+    metadata = MetaData()
+    job_table(metadata, name)
+    metadata.create_all(engine)
+    metadata.create_all(engine)
+    names = [constraint.name for constraint in metadata.tables[name].constraints] + [
+        index.name for index in metadata.tables[name].indexes
+    ]
+    assert all(len(str(each)) <= 63 for each in names)
+    assert len(set(names) - {None}) == len([each for each in names if each is not None])
+    engine.dispose()

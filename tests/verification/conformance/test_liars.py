@@ -116,8 +116,8 @@ def test_a_lie_is_told_in_one_sentence(name: str, program: Callable[..., Command
 
 def test_silence_is_told_in_one_sentence(program: Callable[..., Command], small: Scope) -> None:
     source = "def lie(m, a): return None if m.get('call') == 'claim' else json.dumps(a)"
-    report = run_conformance(program(HONEST % source, patience=2.0), scopes=(small,))
-    assert "did not answer 'claim' within 2 seconds" in report.fault
+    report = run_conformance(program(HONEST % source, patience=8.0), scopes=(small,))
+    assert "did not answer 'claim' within 8 seconds" in report.fault
     assert report.exit_code == EXIT_UNKNOWN
 
 

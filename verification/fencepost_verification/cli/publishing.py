@@ -37,7 +37,7 @@ def documents(
     if check:
         stale = site.check(root, evidence)
         for page in stale:
-            console().print(Text(str(page), style="red"))
+            console().print(Text(str(page), style="red"), soft_wrap=True)
         console().print(f"{len(stale)} stale pages" if stale else "every generated page is fresh", highlight=False)
         finish(EXIT_REFUTED if stale else EXIT_HELD)
     changed = site.write(root, evidence)

@@ -37,9 +37,13 @@ def refused(*guards: str) -> Json:
     return {"refused": list(guards)}
 
 
-def acted_on(*items: Mapping[str, Any]) -> Json:
-    """What a sweep acted on, one mapping for each job: its label, and for a claim the generation handed out."""
-    return {"acted_on": [dict(item) for item in items]}
+def acted_on(*items: Any) -> Json:
+    """What a sweep acted on, one mapping for each job: its label, and for a claim the generation handed out.
+
+    ``acted_on({"job": "a"}, {"job": "b"})``, or one list of such mappings.
+    """
+    listed = items[0] if len(items) == 1 and isinstance(items[0], list | tuple) else items
+    return {"acted_on": [dict(item) for item in listed]}
 
 
 def unsupported(reason: str) -> Json:

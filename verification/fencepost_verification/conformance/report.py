@@ -28,6 +28,10 @@ TOLD_IN_FULL: Final = 5
 """How many failing runs a terminal shows step by step; JSON has them all."""
 
 
+BEYOND = "judged with one job in the store: the order of claims, limits, and effects on other jobs are not judged"
+"""What no run of this version looks at, said in each report so that nobody reads more into a verdict."""
+
+
 @dataclass(frozen=True)
 class ScopeReport:
     """What the tour of one world came to."""
@@ -123,9 +127,11 @@ class ConformanceReport:
         if self.fault:
             parts.append(Text(f"The run ended early. {self.fault}", style="magenta"))
         parts.append(self._coverage())
-        parts.append(self._kinds())
         parts.extend(self._failures())
-        parts.extend(self._not_judged())
+        if not self.fault:
+            # After an early end a list of all that was not exercised would only hide the sentence that tells why.
+            parts.append(self._kinds())
+            parts.extend(self._not_judged())
         return Group(*parts)
 
     def print(self, console: Console | None = None) -> None:
@@ -202,6 +208,7 @@ class ConformanceReport:
                     f"held, but never the only guard in the way (others imply them): {_some(implied, 20)}", style="dim"
                 )
             )
+        parts.append(Text(BEYOND, style="dim"))
         for choice, value in self.latitude.items():
             parts.append(Text(f"latitude: {choice}: {value}", style="dim"))
         return parts

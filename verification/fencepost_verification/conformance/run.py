@@ -10,6 +10,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 
+from fencepost_model.contract import Contract, transition_name
+from fencepost_model.terms import NULL, FieldOf, Setting, TruthTerm, walk
 from fencepost_verification.conformance.capabilities import (
     INJECTED_CLOCK,
     INSPECT,
@@ -169,15 +171,47 @@ def _unreached(scope: Scope, lacked: Sequence[Capability]) -> dict[str, str]:
     for clause in (clause.name for clause in clauses_of(scope.world.contract)):
         if clause not in gone and not any(_operation_of(clause) in c.operations for c in lacked):
             continue
-        closest = [c for c in lacked if _operation_of(clause) in c.operations or clause in c.guards]
-        blamed = closest or [c for c in lacked if c.settings or c.operations or c.guards] or list(lacked)
-        reasons[clause] = "needs " + " and ".join(f"{c.name} ({c.sentence.rstrip('.')})" for c in blamed)
+        closest = [c for c in lacked if _bears_on(c, clause, scope.world.contract)]
+        reasons[clause] = "needs " + " or ".join(c.name for c in closest or lacked)
     if INSPECT.name in names:
-        reasons |= {clause: f"needs {INSPECT.name} ({INSPECT.sentence.rstrip('.')})" for clause in (CLOCK, LOAD, RESET)}
+        reasons |= dict.fromkeys((CLOCK, LOAD, RESET), f"needs {INSPECT.name}")
     if INJECTED_CLOCK.name in names:
         everything = [clause.name for clause in clauses_of(scope.world.contract)]
-        reasons |= dict.fromkeys(everything, f"needs {INJECTED_CLOCK.name} ({INJECTED_CLOCK.sentence.rstrip('.')})")
+        reasons |= dict.fromkeys(everything, f"needs {INJECTED_CLOCK.name}")
     return reasons
+
+
+def _bears_on(capability: Capability, clause: str, contract: Contract) -> bool:
+    """Whether the lack of a capability by itself can keep a run from a clause.
+
+    That is so when the clause belongs to an operation that is then not called, when it reads a setting that is then
+    held at one value, or when it reads a field that only such operations set.
+    """
+    if capability.name == LOAD_LEGACY.name and clause == LOAD:
+        return True
+    if _operation_of(clause) in capability.operations or clause in capability.guards:
+        return True
+    read = [part for term in _terms_of(clause, contract) for part in walk(term)]
+    if any(isinstance(part, Setting) and part.name in capability.settings for part in read):
+        return True
+    setters: dict[str, set[str]] = {}
+    for operation, case in contract.transitions():
+        for assignment in case.effect:
+            if assignment.value != NULL:
+                setters.setdefault(assignment.field.name, set()).add(operation.name)
+    fields = {part.name for part in read if isinstance(part, FieldOf)}
+    return any(setters.get(name, set()) and setters[name] <= capability.operations for name in fields)
+
+
+def _terms_of(clause: str, contract: Contract) -> list[TruthTerm]:
+    """The conditions that a guard or transition consists of."""
+    terms: list[TruthTerm] = []
+    for operation, case in contract.transitions():
+        if transition_name(operation, case) == clause:
+            terms += [guard.term for guard in (*operation.guards, *case.when) if not guard.name.startswith("not_")]
+    for operation in contract.operations:
+        terms += [guard.term for guard in operation.guards if f"{operation.name}.{guard.name}" == clause]
+    return terms
 
 
 def _operation_of(clause: str) -> str:

@@ -131,9 +131,9 @@ class Evidence:
     """for each operation, by its name, the runs to show"""
     conformance: tuple[ConformanceFigures, ...] = ()
     offenders: tuple[OffenderFigures, ...] = ()
-    capabilities: tuple[CapabilityText, ...] = ()
     protocol_schema: Mapping[str, Any] | None = None
     """the JSON Schema of the conformance protocol's messages"""
+    capabilities: tuple[CapabilityText, ...] = ()
 
     def __post_init__(self) -> None:
         known = set(conjuncts_of(self.contract))

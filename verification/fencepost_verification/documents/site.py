@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import difflib
 import json
+import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from enum import Enum
@@ -125,7 +127,11 @@ def _is_generated(path: Path) -> bool:
 
 
 def _difference(there: str, expected: str) -> tuple[str, ...]:
-    """The first lines of a unified diff, each cut to a readable length."""
+    """The first lines of a unified diff, each cut to a readable length; lines that differ in figures only come last."""
     lines = difflib.unified_diff(there.splitlines(), expected.splitlines(), "on disk", "from the model", "", "", 0, "")
-    told = [line if len(line) <= 160 else f"{line[:157]}..." for line in lines]
-    return tuple(told[:DIFFERENCES_SHOWN])
+    changed = [line for line in lines if line[:1] in ("-", "+") and line[:3] not in ("---", "+++")]
+    kinds = Counter(re.sub(r"[\d,.]+", "#", line[1:]) for line in changed)
+    telling = [line for line in changed if kinds[re.sub(r"[\d,.]+", "#", line[1:])] == 1]
+    told = telling + [line for line in changed if line not in telling]
+    cut = [line if len(line) <= 240 else f"{line[:237]}..." for line in told[:DIFFERENCES_SHOWN]]
+    return (*cut, f"... and {len(told) - len(cut)} lines more") if len(told) > len(cut) else tuple(cut)

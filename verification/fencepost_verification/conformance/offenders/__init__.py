@@ -16,6 +16,7 @@ from rich.table import Table
 
 from fencepost_verification.conformance.connect import Adapter
 from fencepost_verification.conformance.offenders.catalogue import CATALOGUE, Offender
+from fencepost_verification.conformance.offenders.mutations import NoFault
 from fencepost_verification.conformance.run import run_conformance
 from fencepost_verification.conformance.scope import SCOPES, Scope
 from fencepost_verification.conformance.verdict import Finding
@@ -126,6 +127,10 @@ def judged(offender: Offender, scopes: Sequence[Scope] = SCOPES) -> Catch:
     def enough(finding: Finding) -> bool:
         return not named.isdisjoint(finding.clauses)
 
+    try:
+        offender.implementation()
+    except NoFault as none:
+        return Catch(offender, (), 0, 0.0, str(none))
     report = run_conformance(Adapter(offender.name, offender.implementation), scopes=scopes, enough=enough)
     caught = tuple(name for name in report.refuted() if name in named)
     reason = report.fault or (f"refuted instead: {', '.join(report.refuted())}" if report.refuted() else "all held")

@@ -6,8 +6,9 @@ clauses that must catch it: at least one of them has to be refuted.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Final
 
 from fencepost_model.error_codes import Family
@@ -71,7 +72,8 @@ class Offender:
     name: str
     fault: str
     caught_by: tuple[str, ...]
-    implementation: type[Harness]
+    implementation: Callable[[], Harness]
+    """Makes the implementation. Raises ``NoFault`` when the contract itself has come to say what the fault says."""
 
 
 CATALOGUE: list[Offender] = []
@@ -79,8 +81,12 @@ CATALOGUE: list[Offender] = []
 
 
 def _edited(name: str, fault: str, caught_by: tuple[str, ...], *edits: Edit) -> None:
-    wrong = type(name, (Reference,), {"contract": edited(JOB_CONTRACT, *edits), "name": name})
-    CATALOGUE.append(Offender(name, fault, caught_by, wrong))
+    # The contract is edited when the offender is judged: one that has lost its fault must not stop every command.
+    @cache
+    def wrong() -> type[Reference]:
+        return type(name, (Reference,), {"contract": edited(JOB_CONTRACT, *edits), "name": name})
+
+    CATALOGUE.append(Offender(name, fault, caught_by, lambda: wrong()()))
 
 
 def _overriding(fault: str, *caught_by: str) -> Any:

@@ -7,7 +7,7 @@ names something that is not there is refused: an offender without a fault would 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields, replace
+from dataclasses import replace
 
 from fencepost_model.contract import Contract
 from fencepost_model.shapes import Assignment, Case, Guard, Operation
@@ -16,17 +16,13 @@ from fencepost_model.terms import FieldOf, TruthTerm, ValueTerm
 Edit = Callable[[Contract], Contract]
 
 
-class UncheckedContract(Contract):
-    """A contract that nobody held to be well-formed."""
-
-    def __post_init__(self) -> None:
-        """Do not check."""
+class NoFault(ValueError):
+    """An edit that changes nothing: the offender would do what the contract says."""
 
 
 def edited(contract: Contract, *edits: Edit) -> Contract:
     """The contract with all edits made."""
-    parts = {f.name: getattr(contract, f.name) for f in fields(Contract)}
-    changed: Contract = UncheckedContract(**parts)
+    changed = replace(contract, checked=False)
     for edit in edits:
         changed = edit(changed)
     return changed
@@ -37,7 +33,9 @@ def _in_operation(name: str, change: Callable[[Operation], Operation]) -> Edit:
         before = contract.operation(name)
         after = change(before)
         if after == before:
-            raise ValueError(f"the edit of {name!r} changes nothing; name what is there")
+            raise NoFault(
+                f"the edit of {name!r} changes nothing: the contract itself says so now, or lacks what it names"
+            )
         return replace(contract, operations=tuple(after if o.name == name else o for o in contract.operations))
 
     return edit
