@@ -42,7 +42,8 @@ def acted_on(*items: Any) -> Json:
 
     ``acted_on({"job": "a"}, {"job": "b"})``, or one list of such mappings.
     """
-    listed = items[0] if len(items) == 1 and isinstance(items[0], list | tuple) else items
+    alone = len(items) == 1 and isinstance(items[0], list | tuple)
+    listed = cast(tuple[Mapping[str, Any], ...], items[0] if alone else items)
     return {"acted_on": [dict(item) for item in listed]}
 
 

@@ -172,13 +172,18 @@ def _unreached(scope: Scope, lacked: Sequence[Capability]) -> dict[str, str]:
         if clause not in gone and not any(_operation_of(clause) in c.operations for c in lacked):
             continue
         closest = [c for c in lacked if _bears_on(c, clause, scope.world.contract)]
-        reasons[clause] = "needs " + " or ".join(c.name for c in closest or lacked)
+        reasons[clause] = "needs " + " or ".join(_named(c, scope) for c in closest or lacked)
     if INSPECT.name in names:
         reasons |= dict.fromkeys((CLOCK, LOAD, RESET), f"needs {INSPECT.name}")
     if INJECTED_CLOCK.name in names:
         everything = [clause.name for clause in clauses_of(scope.world.contract)]
         reasons |= dict.fromkeys(everything, f"needs {INJECTED_CLOCK.name}")
     return reasons
+
+
+def _named(capability: Capability, scope: Scope) -> str:
+    """The name of a capability; with the harness's own words where it turned out only in the run to be lacking."""
+    return capability.name if capability in scope.capabilities else f"{capability.name} ({capability.sentence})"
 
 
 def _bears_on(capability: Capability, clause: str, contract: Contract) -> bool:
