@@ -156,6 +156,15 @@ def test_conform_refuses_what_it_cannot_judge_with_a_sentence(arguments: tuple[s
     assert "Traceback" not in result.output
 
 
+def test_smoke_takes_a_first_look() -> None:
+    code, told = answered("smoke", "--adapter", "memory")
+    assert (code, told["complaint"], told["lacks"]) == (EXIT_HELD, "", [])
+    assert 0 < told["calls"] < 200
+    result = run("smoke", "--command", "cat")
+    assert result.exit_code == EXIT_UNKNOWN
+    assert run("smoke").exit_code == EXIT_USAGE
+
+
 def test_offenders_are_all_caught() -> None:
     code, told = answered("offenders")
     assert code == EXIT_HELD

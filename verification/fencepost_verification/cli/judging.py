@@ -13,6 +13,7 @@ from fencepost_verification.conformance.offenders import judge_offenders
 from fencepost_verification.conformance.protocol import schema as protocol_schema
 from fencepost_verification.conformance.report import ConformanceReport
 from fencepost_verification.conformance.run import run_conformance
+from fencepost_verification.conformance.smoke import smoke as first_look
 
 
 def as_json(report: ConformanceReport) -> dict[str, Any]:
@@ -22,16 +23,37 @@ def as_json(report: ConformanceReport) -> dict[str, Any]:
     return told
 
 
-def conform(
-    chosen: Annotated[
-        str, typer.Option("--adapter", help="memory, sqlite, postgresql, or package.module:factory (in this process).")
-    ] = "",
-    line: Annotated[
-        str, typer.Option("--command", help="A program that speaks the protocol over standard streams.")
-    ] = "",
-    patience: Annotated[float, typer.Option(min=0.01, help="Seconds to wait for each answer of a program.")] = 30.0,
-    json_wanted: JSON = False,
-) -> None:
+Chosen = Annotated[
+    str, typer.Option("--adapter", help="memory, sqlite, postgresql, or package.module:factory (in this process).")
+]
+Line = Annotated[str, typer.Option("--command", help="A program that speaks the protocol, JSON lines.")]
+Patience = Annotated[float, typer.Option(min=0.01, help="Seconds to wait for each answer of a program.")]
+
+
+def _target(chosen: str, line: str, patience: float) -> Target:
+    """The one implementation that the options name."""
+    if bool(chosen) == bool(line):
+        raise typer.BadParameter("name one implementation: --adapter NAME, or --command 'PROGRAM ARGUMENTS'")
+    return adapter(chosen) if chosen else command(line, patience)
+
+
+def smoke(chosen: Chosen = "", line: Line = "", patience: Patience = 30.0, json_wanted: JSON = False) -> None:
+    """Take a first look at a harness: does it speak the protocol, and do the simplest things work? A second or two.
+
+    Exit: 0 all right so far, 1 an answer is wrong, 2 no such implementation, 3 nothing could be asked.
+    """
+    try:
+        report = first_look(_target(chosen, line, patience))
+    except TargetError as error:
+        raise typer.BadParameter(str(error)) from None
+    if json_wanted:
+        print_json(report.as_json())
+    else:
+        console().print(report)
+    finish(report.exit_code)
+
+
+def conform(chosen: Chosen = "", line: Line = "", patience: Patience = 30.0, json_wanted: JSON = False) -> None:
     """Judge an implementation: every enabled step, and in every situation every call that must be refused.
 
     An in-process adapter is a class derived from fencepost_verification.conformance.harness.Harness, or a function that
@@ -40,10 +62,8 @@ def conform(
 
     Exit: 0 held, 1 refuted, 2 called wrongly or no such implementation, 3 unknown.
     """
-    if bool(chosen) == bool(line):
-        raise typer.BadParameter("name one implementation: --adapter NAME, or --command 'PROGRAM ARGUMENTS'")
     try:
-        target: Target = adapter(chosen) if chosen else command(line, patience)
+        target = _target(chosen, line, patience)
         with staged_progress(quiet=json_wanted) as progress:
             report = run_conformance(target, progress=progress)
     except TargetError as error:

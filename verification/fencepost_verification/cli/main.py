@@ -21,6 +21,7 @@ app = typer.Typer(
 app.command()(checks.prove)
 app.command()(checks.explore)
 app.command()(checks.necessity)
+app.command()(judging.smoke)
 app.command()(judging.conform)
 app.command()(judging.offenders)
 app.command()(judging.schema)
