@@ -168,3 +168,22 @@ def test_an_operation_that_turns_out_unsupported_is_skipped_and_never_held(
     assert all("never shut down" in clause.reason for clause in released)
     assert report.refuted() == ()
     assert report.complete
+
+
+def test_a_contract_that_breaks_its_own_statement_is_told_and_hides_no_fault_of_the_implementation(
+    judge: Callable[..., ConformanceReport],
+) -> None:
+    contract = SMOKE.world.contract
+    untrue = replace(contract.invariants[0], name="untrue", statement=Not(contract.invariants[0].statement))
+    changed = replace(contract, invariants=(*contract.invariants, untrue))
+    scope = Scope(replace(SMOKE.world, contract=changed), SMOKE.capabilities)
+
+    class Unfenced(Reference):
+        def renew(self, job: str, worker_id: str, lease_generation: int | None) -> dict[str, Any]:
+            row = self.rows.get(job)
+            return super().renew(job, worker_id, row["lease_generation"] if row else None)  # type: ignore[arg-type]
+
+    report = judge(Reference, scope)
+    assert report.refuted() == ("untrue",)
+    assert all(part.covered == part.total > 0 for part in (report.edges, report.refusals))
+    assert {"untrue", "renew.generation"} <= set(judge(Unfenced, scope).refuted())

@@ -11,6 +11,7 @@ keeps, and ``site_hooks`` makes it a page of the built site.
 from __future__ import annotations
 
 import difflib
+import html
 import json
 import re
 from collections import Counter
@@ -127,11 +128,26 @@ def _is_generated(path: Path) -> bool:
 
 
 def _difference(there: str, expected: str) -> tuple[str, ...]:
-    """The first lines of a unified diff, each cut to a readable length; lines that differ in figures only come last."""
+    """The first lines of a diff as a reader sees them, each cut to a readable length.
+
+    What the model says comes first (the reading of a guard, of an effect), then other text; what is part of a drawing
+    or differs in figures only comes last.
+    """
     lines = difflib.unified_diff(there.splitlines(), expected.splitlines(), "on disk", "from the model", "", "", 0, "")
     changed = [line for line in lines if line[:1] in ("-", "+") and line[:3] not in ("---", "+++")]
     kinds = Counter(re.sub(r"[\d,.]+", "#", line[1:]) for line in changed)
-    telling = [line for line in changed if kinds[re.sub(r"[\d,.]+", "#", line[1:])] == 1]
-    told = telling + [line for line in changed if line not in telling]
-    cut = [line if len(line) <= 240 else f"{line[:237]}..." for line in told[:DIFFERENCES_SHOWN]]
+
+    def rank(line: str) -> int:
+        if kinds[re.sub(r"[\d,.]+", "#", line[1:])] > 1 or re.match(
+            r"[-+]\s*</?(svg|g|text|rect|line|path|circle)\b", line
+        ):
+            return 2
+        return 0 if "fp-reading" in line else 1
+
+    told: list[str] = []
+    for line in sorted(changed, key=rank):
+        words = " ".join(html.unescape(re.sub(r"<[^>]*>", " ", line[1:])).split())
+        if words and f"{line[0]} {words}" not in told:
+            told.append(f"{line[0]} {words}")
+    cut = [line if len(line) <= 200 else f"{line[:197]}..." for line in told[:DIFFERENCES_SHOWN]]
     return (*cut, f"... and {len(told) - len(cut)} lines more") if len(told) > len(cut) else tuple(cut)
