@@ -29,7 +29,7 @@ from fencepost.jobs.profile import Draw, Profile
 from fencepost.jobs.refusals import false_guards
 from fencepost.jobs.schema import DISPENSABLE, ROLES, STORED, JobTable
 from fencepost.jobs.statements import Statements
-from fencepost_model.error_codes import RETRYABLE, Family, classify
+from fencepost_model.error_codes import Family, classify, is_retryable
 from fencepost_model.job_contract import JOB_CONTRACT
 
 _WIDTH: Final = len(SNAPSHOT_NAMES)
@@ -181,7 +181,7 @@ def _code_values(code: str, message: str | None) -> tuple[Family, dict[str, Any]
         "error_code": code,
         "error_message": message,
         "code_cancels": family is Family.CANCEL,
-        "code_retries": family in RETRYABLE,
+        "code_retries": is_retryable(code),
         "code_blames_content": family is Family.CONTENT,
         "code_is_verdict": family is not Family.FENCE,
     }

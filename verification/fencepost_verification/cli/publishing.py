@@ -36,8 +36,7 @@ def documents(
         evidence = gathered.evidence(samples(told))
     if check:
         stale = site.check(root, evidence)
-        for page in stale:
-            console().print(Text(str(page), style="red"), soft_wrap=True)
+        _show(stale)
         console().print(f"{len(stale)} stale pages" if stale else "every generated page is fresh", highlight=False)
         finish(EXIT_REFUTED if stale else EXIT_HELD)
     changed = site.write(root, evidence)
@@ -67,8 +66,7 @@ def verify(json_wanted: JSON = False, root: Root = Path()) -> None:
         failures(shown[:20])
         if len(shown) > 20:
             console().print(f"... and {len(shown) - 20} more")
-        for page in stale:
-            console().print(Text(str(page), style="red"))
+        _show(stale)
         summary = Table.grid(padding=(0, 2))
         for what, told_of in rows:
             summary.add_row(Text(what, style="bold"), Text(told_of))
@@ -88,6 +86,12 @@ def _build(root: Path) -> str:
     run = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict"]
     built = subprocess.run(run, cwd=root, env=quiet, capture_output=True, text=True, check=False)
     return f"not built: {(built.stderr or built.stdout).strip()[-400:]}" if built.returncode else ""
+
+
+def _show(stale: list[site.Stale]) -> None:
+    # A line of a page is not broken, so that it can be compared with the one below it.
+    for page in stale:
+        console().print(Text(str(page), style="red"), soft_wrap=True)
 
 
 def _freshness(stale: list[site.Stale]) -> str:
