@@ -19,6 +19,7 @@ from itertools import islice, product
 from typing import TypeAlias, TypeVar, assert_never
 
 from fencepost_model.shapes import (
+    Assignment,
     Case,
     Invariant,
     Machine,
@@ -216,6 +217,9 @@ def _belonging_complaints(contract: Contract) -> Iterator[str]:
 def _variables(contract: Contract) -> Iterator[tuple[str, tuple[Variable, ...]]]:
     for operation in contract.operations:
         yield f"operation {operation.name!r}", operation.over
+        for case in operation.cases:
+            for each in case.also:
+                yield f"what {operation.name}/{case.name} does to each", (*operation.over, *each.over)
     statements: tuple[Statement, ...] = (
         *contract.invariants,
         *contract.step_properties,
@@ -238,6 +242,13 @@ def _terms(contract: Contract) -> Iterator[PlacedTerm]:
                 owner = f"effect of {operation.name}/{case.name} on {assignment.field.name}"
                 yield owner, assignment.value, operation.over, own, False
                 yield owner, assignment.field, operation.over, own, False
+            for each in case.also:
+                within = (*operation.over, *each.over)
+                owner = f"what {operation.name}/{case.name} does to each {each.subject.machine}"
+                yield owner, each.where, within, own, False
+                for assignment in each.effect:
+                    yield owner, assignment.value, within, own, False
+                    yield owner, assignment.field, within, own, False
         for parameter in operation.parameters:
             if parameter.assumed is not None:
                 yield f"parameter {operation.name}.{parameter.name}", parameter.assumed, (), own, False
@@ -245,8 +256,10 @@ def _terms(contract: Contract) -> Iterator[PlacedTerm]:
     of_states: tuple[Invariant | Witness, ...] = (*contract.invariants, *contract.witnesses)
     for statement in of_states:
         yield f"statement {statement.name!r}", statement.statement, statement.over, none, False
+    arguments = {operation.name: operation.parameters for operation in contract.operations}
     for step_property in contract.step_properties:
-        yield f"statement {step_property.name!r}", step_property.statement, step_property.over, none, True
+        own = arguments.get(step_property.of or "", none)
+        yield f"statement {step_property.name!r}", step_property.statement, step_property.over, own, True
     for progress in contract.progress:
         yield f"statement {progress.name!r}", progress.live, progress.over, none, False
     for machine in contract.machines:
@@ -283,32 +296,61 @@ def _term_complaints(contract: Contract) -> Iterator[str]:
                         yield f"{owner} declares variable {variable!r} twice; rename one of them"
                 case _:
                     pass
+    operations = {operation.name for operation in contract.operations}
     for progress in contract.progress:
         for name in progress.bound:
-            if name not in {operation.name for operation in contract.operations}:
+            if name not in operations:
                 yield f"statement {progress.name!r} relies on {name!r}, which is no operation; mend the name"
+    for step_property in contract.step_properties:
+        if step_property.of is not None and step_property.of not in operations:
+            told = f"statement {step_property.name!r} is about {step_property.of!r}"
+            yield f"{told}, which is no operation; mend the name"
 
 
 def _assignment_complaints(contract: Contract) -> Iterator[str]:
     for operation, case in contract.transitions():
-        assigned = [(a.field.entity, a.field.name) for a in case.effect]
-        for entity, name in sorted({pair for pair in assigned if assigned.count(pair) > 1}):
-            yield f"{operation.name}/{case.name} assigns {entity}.{name} twice; keep one of the two"
+        name = f"{operation.name}/{case.name}"
         machines = {variable.name: variable.machine for variable in operation.over}
-        for assignment in case.effect:
-            field = contract.machine(machines[assignment.field.entity]).field_named(assignment.field.name)
-            if field.fixed:
-                yield f"{operation.name}/{case.name} assigns {field.name}, which is fixed; assign another field"
-            if not isinstance(assignment.value, Const):
+        yield from _written_twice(name, case.effect)
+        yield from _badly_assigned(contract, name, case.effect, machines)
+        own = {(machines[a.field.entity], a.field.name) for a in case.effect}
+        for each in case.also:
+            if not each.over:
+                yield f"{name} changes each of nothing; name in 'over' what it changes"
                 continue
-            literal = assignment.value.value
-            if literal is None and not field.nullable:
-                yield f"{operation.name}/{case.name} sets {field.name} to null, which it may not be; give it a value"
-            if literal is not None and field.words and literal not in field.words:
-                yield (
-                    f"{operation.name}/{case.name} sets {field.name} to {literal!r}, "
-                    f"which is not among its words; add the word or mend it"
-                )
+            changed = {**machines, **{variable.name: variable.machine for variable in each.over}}
+            yield from _written_twice(name, each.effect)
+            yield from _badly_assigned(contract, name, each.effect, changed)
+            for assignment in each.effect:
+                if assignment.field.entity != each.subject.name:
+                    told = f"{name} assigns {assignment.field.entity}.{assignment.field.name} for each"
+                    yield f"{told} {each.subject.name}; assign fields of {each.subject.name} only"
+                written = (each.subject.machine, assignment.field.name)
+                if written in own:
+                    yield f"{name} may assign {'.'.join(written)} twice, once for each; keep one of the two"
+                own.add(written)
+
+
+def _written_twice(name: str, effect: Sequence[Assignment]) -> Iterator[str]:
+    assigned = [(a.field.entity, a.field.name) for a in effect]
+    for entity, field in sorted({pair for pair in assigned if assigned.count(pair) > 1}):
+        yield f"{name} assigns {entity}.{field} twice; keep one of the two"
+
+
+def _badly_assigned(
+    contract: Contract, name: str, effect: Sequence[Assignment], machines: Mapping[str, str]
+) -> Iterator[str]:
+    for assignment in effect:
+        field = contract.machine(machines[assignment.field.entity]).field_named(assignment.field.name)
+        if field.fixed:
+            yield f"{name} assigns {field.name}, which is fixed; assign another field"
+        if not isinstance(assignment.value, Const):
+            continue
+        literal = assignment.value.value
+        if literal is None and not field.nullable:
+            yield f"{name} sets {field.name} to null, which it may not be; give it a value"
+        if literal is not None and field.words and literal not in field.words:
+            yield f"{name} sets {field.name} to {literal!r}, which is not among its words; add the word or mend it"
 
 
 def _status_complaints(contract: Contract) -> Iterator[str]:
@@ -327,60 +369,114 @@ def _status_complaints(contract: Contract) -> Iterator[str]:
                 yield f"status {status.name!r} of {machine.name} is terminal but its row is not empty; choose one"
         if not names:
             continue
-        subjects = [operation for operation in contract.operations if operation.subject.machine == machine.name]
-        allowed = {operation.name: _allowed_by_guards(operation, names) for operation in subjects}
-        for operation in subjects:
-            for name in names:
-                possible = name in allowed[operation.name]
-                listed = operation.name in machine.table.get(name, ())
+        touches = list(_touches(contract, machine.name))
+        allowed: dict[str, set[str]] = {}
+        for touch in touches:
+            allowed.setdefault(touch.operation, set()).update(_allowed_by(touch, names))
+        for name in names:
+            for operation, statuses in allowed.items():
+                possible = name in statuses
+                listed = operation in machine.table.get(name, ())
                 if possible and not listed:
-                    yield f"{operation.name} can act on a {machine.name} that is {name}, but the table does not say so"
+                    yield f"{operation} can act on a {machine.name} that is {name}, but the table does not say so"
                 if listed and not possible:
-                    yield f"the table lets {operation.name} act on a {machine.name} that is {name}, its guards do not"
+                    yield f"the table lets {operation} act on a {machine.name} that is {name}, its guards do not"
         for row in machine.table.values():
             for name in row:
-                if name not in {operation.name for operation in subjects}:
+                if name not in allowed:
                     yield f"the table of {machine.name} names {name!r}, which is no operation on it; mend the name"
-        yield from _unreachable(machine, subjects, allowed)
+        yield from _unreachable(machine, touches)
 
 
-def _unreachable(
-    machine: Machine, operations: Sequence[Operation], allowed: Mapping[str, frozenset[str]]
-) -> Iterator[str]:
+@dataclass(frozen=True)
+class _Touch:
+    """One way in which an operation acts on an entity of a machine: what must hold, and the statuses it may assign."""
+
+    operation: str
+    variable: str
+    conditions: tuple[TruthTerm, ...]
+    leads_to: frozenset[str]
+
+
+def _touches(contract: Contract, machine: str) -> Iterator[_Touch]:
+    """How operations act on the entities of a machine: as their subject, along with it, or on each of a set."""
+    for operation in contract.operations:
+        guards = tuple(guard.term for guard in operation.guards)
+        for variable in operation.over:
+            if variable.machine != machine:
+                continue
+            if variable.name == operation.subject.name:
+                cases = operation.cases
+                targets = frozenset(word for case in cases for word in _statuses(variable.name, case.effect))
+                yield _Touch(operation.name, variable.name, guards, targets)
+                continue
+            for case in operation.cases:
+                targets = frozenset(_statuses(variable.name, case.effect))
+                if targets:
+                    conditions = (*guards, *(guard.term for guard in case.when))
+                    yield _Touch(operation.name, variable.name, conditions, targets)
+        for case in operation.cases:
+            for each in case.also:
+                targets = frozenset(_statuses(each.subject.name, each.effect))
+                if each.subject.machine == machine and targets:
+                    yield _Touch(operation.name, each.subject.name, (each.where,), targets)
+
+
+def _statuses(variable: str, effect: Sequence[Assignment]) -> Iterator[str]:
+    """The words that an effect may give to the status of a variable."""
+    for assignment in effect:
+        if assignment.field == FieldOf(variable, "status"):
+            yield from _words_in(assignment.value)
+
+
+def _words_in(value: ValueTerm) -> Iterator[str]:
+    match value:
+        case Const(word) if isinstance(word, str):
+            yield word
+        case Choose(_, then, otherwise):
+            yield from _words_in(then)
+            yield from _words_in(otherwise)
+        case _:
+            pass
+
+
+def _unreachable(machine: Machine, touches: Sequence[_Touch]) -> Iterator[str]:
     if machine.created_by is None:
         yield f"machine {machine.name!r} has statuses, but nothing creates it; name the operation in created_by"
         return
-    if machine.created_by not in allowed:
+    if machine.created_by not in {touch.operation for touch in touches}:
         creator = f"is created by {machine.created_by!r}"
         yield f"machine {machine.name!r} {creator}, which is no operation on it; mend the name"
         return
-    reached: set[str] = set()
-    frontier: list[str | None] = [None]
+    names = [status.name for status in machine.statuses]
+    # What exists already may be created anew where the creating operation also revives it.
+    reached: set[str] = {word for touch in touches if touch.operation == machine.created_by for word in touch.leads_to}
+    frontier = list(reached)
     while frontier:
         status = frontier.pop()
-        for operation in operations:
-            if (status is None) != (operation.name == machine.created_by):
-                continue
-            if status is not None and status not in allowed[operation.name]:
-                continue
-            for case in operation.cases:
-                for assignment in case.effect:
-                    target = assignment.value.value if isinstance(assignment.value, Const) else None
-                    named = assignment.field.name == "status" and assignment.field.entity == operation.subject.name
-                    if named and isinstance(target, str) and target not in reached:
-                        reached.add(target)
-                        frontier.append(target)
+        for touch in touches:
+            if status in _allowed_by(touch, names):
+                frontier.extend(touch.leads_to - reached)
+                reached |= touch.leads_to
     for declared in machine.statuses:
         if declared.name not in reached:
             yield f"status {declared.name!r} of {machine.name} cannot be reached; add an operation that leads there"
 
 
-def _allowed_by_guards(operation: Operation, statuses: Sequence[str]) -> frozenset[str]:
-    """The statuses in which the guards that speak of the status alone let the operation act."""
-    subject = operation.subject.name
-    decisive = [guard.term for guard in operation.guards if _speaks_only_of(guard.term, FieldOf(subject, "status"))]
-    rows = {status: Bare({subject: {"status": status}}) for status in statuses}
-    return frozenset(status for status, row in rows.items() if all(holds(term, row) for term in decisive))
+def _allowed_by(touch: _Touch, statuses: Sequence[str]) -> frozenset[str]:
+    """The statuses in which the conditions that speak of the status alone let an operation act."""
+    status = FieldOf(touch.variable, "status")
+    decisive = [part for term in touch.conditions for part in _conjuncts(term) if _speaks_only_of(part, status)]
+    rows = {word: Bare({touch.variable: {"status": word}}) for word in statuses}
+    return frozenset(word for word, row in rows.items() if all(holds(term, row) for term in decisive))
+
+
+def _conjuncts(term: TruthTerm) -> Iterator[TruthTerm]:
+    if isinstance(term, AllOf):
+        for part in term.parts:
+            yield from _conjuncts(part)
+    else:
+        yield term
 
 
 def _speaks_only_of(term: TruthTerm, field: FieldOf) -> bool:

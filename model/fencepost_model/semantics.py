@@ -80,6 +80,20 @@ class Population:
             if fits and (variable.of is None or slot.parent == bound[variable.of]):
                 yield from self._bind(rest, {**bound, variable.name: slot.index})
 
+    def below(self, bound: Binding, over: Sequence[Variable]) -> Iterator[dict[str, int]]:
+        """Every way to go on binding variables to what belongs to entities that are bound already."""
+        yield from self._down(over, dict(bound))
+
+    def _down(self, over: Sequence[Variable], bound: dict[str, int]) -> Iterator[dict[str, int]]:
+        if not over:
+            yield dict(bound)
+            return
+        variable, *rest = over
+        if variable.of is None:
+            raise ValueError(f"variable {variable.name!r} does not say whose {variable.machine} it is; name it in 'of'")
+        for slot in self.members_of(bound[variable.of], variable.machine):
+            yield from self._down(rest, {**bound, variable.name: slot.index})
+
     def members_of(self, parent: int, machine: str) -> tuple[Slot, ...]:
         """The slots of one machine that belong to the slot ``parent``."""
         return tuple(slot for slot in self.slots if slot.parent == parent and slot.machine == machine)
@@ -245,6 +259,13 @@ class Semantics:
         rows = [dict(row) for row in state.rows[call.aggregate]]
         for assignment in case.effect:
             rows[call.binding[assignment.field.entity]][assignment.field.name] = value_of(assignment.value, scope)
+        for each in case.also:
+            for binding in self.population.below(call.binding, each.over):
+                inner = self.scope(state, call.aggregate, binding, call.params)
+                if holds(each.where, inner):
+                    for assignment in each.effect:
+                        row = rows[binding[assignment.field.entity]]
+                        row[assignment.field.name] = value_of(assignment.value, inner)
         changed = (*state.rows[: call.aggregate], tuple(rows), *state.rows[call.aggregate + 1 :])
         return State(state.now, changed)
 
@@ -279,15 +300,16 @@ class Semantics:
         self, statement: StepProperty, operation: Operation, before: State, call: Call, after: State
     ) -> bool:
         """Whether a step keeps one step property, for every binding of its variables that the step touches."""
-        if statement.by is not None and statement.by is not operation.actor:
+        if not statement.speaks_of(operation):
             return True
         for binding in self.population.bindings(statement.over):
-            # A property of one actor's steps speaks of the very entities of the step, not of any others.
-            if statement.by is not None and any(
+            # A property of some steps speaks of the very entities of the step, not of any others.
+            if statement.restricted and any(
                 call.binding.get(name) not in (None, slot) for name, slot in binding.items()
             ):
                 continue
-            scope = self.scope(before, call.aggregate, binding, {}, after)
+            params = call.params if statement.of is not None else {}
+            scope = self.scope(before, call.aggregate, binding, params, after)
             if not holds(statement.statement, scope):
                 return False
         return True

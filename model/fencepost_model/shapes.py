@@ -18,7 +18,7 @@ All of them are data. A contract says *what* may happen; nothing here runs, and 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from fencepost_model.terms import AllOf, FieldOf, Not, TruthTerm, Value, ValueTerm
@@ -115,22 +115,46 @@ class Assignment:
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
-    """One outcome of an operation: the conditions under which it is taken, and what it changes."""
-
-    name: str
-    when: tuple[Guard, ...]
-    effect: tuple[Assignment, ...]
-    meaning: str
-
-
-@dataclass(frozen=True, slots=True)
 class Variable:
     """A variable that stands for an entity of ``machine``, belonging to the entity that ``of`` stands for."""
 
     name: str
     machine: str
     of: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ForEach:
+    """What a case changes on *every* entity of a kind for which ``where`` holds: one UPDATE over many rows.
+
+    ``over`` goes from a member of one of the operation's entities down to the entity that is changed, each variable
+    belonging to the one before it; the first names in ``of`` a variable of the operation. ``where`` and the values are
+    read in the state in which the step begins; ``effect`` assigns fields of the last variable only.
+    """
+
+    over: tuple[Variable, ...]
+    where: TruthTerm
+    effect: tuple[Assignment, ...]
+    meaning: str
+
+    @property
+    def subject(self) -> Variable:
+        """The variable that stands for the entities changed."""
+        return self.over[-1]
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One outcome of an operation: the conditions under which it is taken, and what it changes.
+
+    ``effect`` changes the operation's own entities, ``also`` whole sets of what belongs to them.
+    """
+
+    name: str
+    when: tuple[Guard, ...]
+    effect: tuple[Assignment, ...]
+    meaning: str
+    also: tuple[ForEach, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,10 +187,15 @@ class Operation:
     clause: str
     meaning: str
     parameters: tuple[Parameter, ...] = ()
+    acts_on: str = ""
+    """the name of the variable that the operation is about; the first one, unless another is named"""
 
     @property
     def subject(self) -> Variable:
-        """The variable whose status the operation changes."""
+        """The variable that the operation is about: its machine's table lists the operation."""
+        for variable in self.over:
+            if variable.name == self.acts_on:
+                return variable
         return self.over[0]
 
 
@@ -186,10 +215,10 @@ class Invariant:
 
 @dataclass(frozen=True, slots=True)
 class StepProperty:
-    """A statement that holds of every step; ``by`` restricts it to steps of one actor.
+    """A statement that holds of every step; ``by`` restricts it to steps of one actor, ``of`` to one operation.
 
-    The variables of a property with ``by`` stand for the step's own entities, by name; those of one without ``by`` for
-    any entities of the aggregate. Arguments of the step cannot be read.
+    The variables of a restricted property stand for the step's own entities, by name; those of one without restriction
+    for any entities of the aggregate. A property of one operation may read that operation's arguments.
     """
 
     name: str
@@ -198,6 +227,16 @@ class StepProperty:
     statement: TruthTerm
     meaning: str
     by: Actor | None = None
+    of: str | None = None
+
+    @property
+    def restricted(self) -> bool:
+        """Whether it speaks of some steps only, and then of their own entities."""
+        return self.by is not None or self.of is not None
+
+    def speaks_of(self, operation: Operation) -> bool:
+        """Whether it says something about the steps of an operation."""
+        return self.by in (None, operation.actor) and self.of in (None, operation.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,13 +252,44 @@ class Witness:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """From every state in which ``live`` holds, at some later moment one of the ``bound`` operations is enabled."""
+    """From every state in which ``live`` holds one of the ``bound`` operations is enabled: now, or at a later moment.
+
+    With ``at_once`` it must be enabled now: the statement says that the machine is *receptive* to an event that can
+    happen in such a state.
+    """
 
     name: str
     clause: str
     over: tuple[Variable, ...]
     live: TruthTerm
     bound: tuple[str, ...]
+    meaning: str
+    at_once: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Descent:
+    """One component of a measure: the number ``limit + falling - rising``, which must not be negative."""
+
+    falling: ValueTerm
+    rising: ValueTerm
+    limit: ValueTerm
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """What every step of the named operations makes smaller, so that they cannot go on for ever by themselves.
+
+    The ``parts`` are compared in order, the first one that changes decides. ``by`` lists the operations that must
+    lower it. What is left out (a renewal, say) may go round for ever; ``meaning`` says why that is meant.
+    ``fencepost_model.measures`` turns a measure into the statements that a contract carries.
+    """
+
+    name: str
+    clause: str
+    over: tuple[Variable, ...]
+    parts: tuple[Descent, ...]
+    by: tuple[str, ...]
     meaning: str
 
 
@@ -283,7 +353,7 @@ def in_order(*cases: Case) -> tuple[Case, ...]:
     ordered: list[Case] = []
     earlier: list[Guard] = []
     for case in cases:
-        ordered.append(Case(case.name, (*earlier, *case.when), case.effect, case.meaning))
+        ordered.append(replace(case, when=(*earlier, *case.when)))
         if not case.when:
             continue
         if len(case.when) == 1:

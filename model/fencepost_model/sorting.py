@@ -193,6 +193,11 @@ def sort_complaints(contract: Contract, terms: Iterable[PlacedTerm]) -> Iterator
         for assignment in case.effect:
             for complaint in _assignment_complaints(assignment, context):
                 yield f"{operation.name}/{case.name} sets {spoken(assignment.field)} to {complaint}"
+        for each in case.also:
+            inner = bare.within((*operation.over, *each.over), operation.parameters)
+            for assignment in each.effect:
+                for complaint in _assignment_complaints(assignment, inner):
+                    yield f"{operation.name}/{case.name} sets each {spoken(assignment.field)} to {complaint}"
 
 
 def _declaration_complaints(contract: Contract) -> Iterator[str]:

@@ -318,23 +318,46 @@ def fields_read(term: Term) -> frozenset[FieldOf]:
 
 def in_the_state_after(term: TruthTerm) -> TruthTerm:
     """The same statement about the state in which a step ends (each field is read there)."""
-    moved = _rebuilt(term, lambda part: FieldOf(part.entity, part.name, after=True))
-    return cast(TruthTerm, moved)
+    return rewritten_truth(term, _after)
 
 
-def _rebuilt(term: Term, change: Callable[[FieldOf], FieldOf]) -> Term:
-    if isinstance(term, FieldOf):
-        return change(term)
+def value_in_the_state_after(term: ValueTerm) -> ValueTerm:
+    """The same value as it is in the state in which a step ends (each field is read there)."""
+    return rewritten_value(term, _after)
+
+
+def _after(part: Term) -> Term | None:
+    return FieldOf(part.entity, part.name, after=True) if isinstance(part, FieldOf) else None
+
+
+Rewriting: TypeAlias = Callable[[Term], Term | None]
+"""Gives what stands in place of a part of a term; None leaves the part, and looks into it."""
+
+
+def rewritten_value(term: ValueTerm, change: Rewriting) -> ValueTerm:
+    """The value term with parts replaced, outermost first; a part and its replacement are of one kind."""
+    return cast(ValueTerm, _rewritten(term, change))
+
+
+def rewritten_truth(term: TruthTerm, change: Rewriting) -> TruthTerm:
+    """The truth term with parts replaced, outermost first; a part and its replacement are of one kind."""
+    return cast(TruthTerm, _rewritten(term, change))
+
+
+def _rewritten(term: Term, change: Rewriting) -> Term:
+    replacement = change(term)
+    if replacement is not None:
+        return replacement
     changed: dict[str, Any] = {}
     for field in fields(term):
         part = getattr(term, field.name)
         if isinstance(part, tuple):
             items = cast(Sequence[Any], part)
-            changed[field.name] = tuple(i if isinstance(i, str | int) else _rebuilt(i, change) for i in items)
+            changed[field.name] = tuple(i if isinstance(i, str | int) else _rewritten(i, change) for i in items)
         elif part is None or isinstance(part, str | int | float | bool):
             changed[field.name] = part
         else:
-            changed[field.name] = _rebuilt(part, change)
+            changed[field.name] = _rewritten(part, change)
     return type(term)(**changed)
 
 
