@@ -1,72 +1,132 @@
-"""Every check by name: what is proved, explored and asked of each guard, for which contract and in which worlds.
+"""Every check by name: what is proved, explored and asked of each guard, for which chapter and in which worlds.
 
-The commands, the site and the tests take their checks from here, so that all three speak of the same ones.
+The commands, the site and the tests take their checks from here, so that all three speak of the same ones. A chapter
+is one of the specification, by its name, or one that somebody else has written, by ``package.module:NAME``.
 """
 
 from __future__ import annotations
 
+import importlib
+import sys
 from collections.abc import Callable, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from functools import cache
 from multiprocessing import get_context
+from pathlib import Path
 
-from fencepost_model.contract import Contract
-from fencepost_model.job_contract import JOB_CONTRACT
-from fencepost_model.machines.job_worlds import SMALL_WORLDS, WORLDS
+from fencepost_model.contract import Contract, IllFormedContract
+from fencepost_model.specification import CHAPTERS, SPECIFICATION, Chapter
 from fencepost_model.worlds import World
 from fencepost_verification.explore.necessity import Conjunct, Finding, conjuncts_of, examine
 from fencepost_verification.explore.world import Exploration, explore
 from fencepost_verification.prove.prover import Proof, prove
 from fencepost_verification.prove.redundancy import Implied, Redundancy
 
-CONTRACT: Contract = JOB_CONTRACT
-"""The contract that this repository is about."""
-
 PROCESSES = 2
 """How many processes share the longer checks."""
 
-BY_NAME: Mapping[str, World] = {world.name: world for world in WORLDS}
-"""The worlds that can be explored, by name."""
+MAIN = "job"
+"""The chapter that is meant where none is named."""
+
+Told = Callable[[str, int, int], None]
+"""Told what is being done, how much of it is done and how much there is."""
 
 
-def proof() -> Proof:
-    """Every obligation of the contract, unbounded."""
-    return prove(CONTRACT)
+class NoSuchChapter(LookupError):
+    """The chapter that was asked for cannot be found or is ill-formed; the message is one sentence that says why."""
 
 
-def exploration(world: str) -> Exploration:
-    """Every state of one of the named worlds. Raises ``KeyError`` for a name that is none."""
-    return explore(BY_NAME[world])
+def chapter_named(name: str = MAIN) -> Chapter:
+    """The chapter of that name, or the one that ``package.module:NAME`` leads to (a ``Chapter`` or a ``Contract``).
 
-
-def findings(
-    progress: Callable[[str, int, int], None] = lambda stage, done, total: None, part: str = ""
-) -> list[Finding]:
-    """Why each guard is there whose name contains ``part``, in the order written, on two processes.
-
-    ``progress`` is told which conjunct is next, how many are done and how many there are.
+    Modules are looked for in the working directory too. Raises ``NoSuchChapter``.
     """
-    conjuncts = [conjunct for conjunct in conjuncts_of(CONTRACT) if part in str(conjunct)]
+    if name in CHAPTERS:
+        return CHAPTERS[name]
+    module, colon, attribute = name.partition(":")
+    if not colon or not module or not attribute:
+        raise NoSuchChapter(
+            f"there is no chapter {name!r}: use one of {', '.join(CHAPTERS)}, or package.module:NAME of your own"
+        )
+    here = str(Path.cwd())
+    if here not in sys.path and "" not in sys.path:
+        sys.path.insert(0, here)
+    try:
+        found = getattr(importlib.import_module(module), attribute, None)
+    except ModuleNotFoundError as error:
+        where = "run in its directory, or install it"
+        raise NoSuchChapter(f"module {error.name!r} of {name!r} is not there: {where}") from None
+    except (IllFormedContract, ValueError) as error:
+        raise NoSuchChapter(f"{name} is ill-formed: {error}") from None
+    match found:
+        case Chapter():
+            return found
+        case Contract():
+            return Chapter(found.name, f"The contract {found.name}.", found)
+        case None:
+            raise NoSuchChapter(f"{module} has no {attribute!r}: name a Chapter or a Contract that it defines")
+        case _:
+            kind = type(found).__name__
+            raise NoSuchChapter(f"{name} is a {kind}, but a Chapter or a Contract is needed: name one of those")
+
+
+def all_worlds() -> dict[str, World]:
+    """The worlds of the specification by name. Raises ``ValueError`` when two chapters have one of the same name."""
+    found: dict[str, World] = {}
+    for chapter in SPECIFICATION:
+        for world in chapter.worlds:
+            if world.name in found:
+                raise ValueError(f"two chapters have a world called {world.name!r}; rename one of them")
+            found[world.name] = world
+    return found
+
+
+WORLDS: Mapping[str, World] = all_worlds()
+"""The worlds of the specification that can be explored, by name."""
+
+
+def proof(chapter: Chapter) -> Proof:
+    """Every obligation of a chapter's contract, unbounded."""
+    return prove(chapter.contract)
+
+
+def exploration(world: World) -> Exploration:
+    """Every state of a world."""
+    return explore(world)
+
+
+def necessity(
+    chapter: Chapter, progress: Told = lambda stage, done, total: None, part: str = "", name: str = ""
+) -> list[Finding]:
+    """Why each guard of a chapter is there whose name contains ``part``, in the order written, on two processes.
+
+    ``progress`` is told which conjunct is next, how many are done and how many there are. ``name`` is what the chapter
+    was asked for by, where it is not one of the specification: the other processes look it up again.
+    """
+    conjuncts = [conjunct for conjunct in conjuncts_of(chapter.contract) if part in str(conjunct)]
     found: list[Finding] = []
     with ProcessPoolExecutor(max_workers=PROCESSES, mp_context=get_context("spawn")) as pool:
         # The order is that of the contract; each process takes a few at a time, for they differ much in length.
-        answers = pool.map(finding_of, conjuncts, chunksize=4)
+        asked = [(name or chapter.name, conjunct) for conjunct in conjuncts]
+        answers = pool.map(finding_of, asked, chunksize=4)
         for number, conjunct in enumerate(conjuncts):
-            progress(f"without {conjunct}", number, len(conjuncts))
+            progress(f"{chapter.name} without {conjunct}", number, len(conjuncts))
             found.append(next(answers))
     return found
 
 
-def finding_of(conjunct: Conjunct) -> Finding:
-    """Why one guard is there."""
-    return examine(CONTRACT, SMALL_WORLDS, conjunct, _implied)
+def finding_of(asked: tuple[str, Conjunct]) -> Finding:
+    """Why one guard of the named chapter is there."""
+    name, conjunct = asked
+    chapter = chapter_named(name)
 
+    def implied(each: Conjunct) -> tuple[str, ...] | None:
+        answer = _redundancy(name).implied_by(each.operation, each.case, each.guard)
+        return answer.names if isinstance(answer, Implied) else None
 
-def _implied(conjunct: Conjunct) -> tuple[str, ...] | None:
-    answer = _redundancy().implied_by(conjunct.operation, conjunct.case, conjunct.guard)
-    return answer.names if isinstance(answer, Implied) else None
+    return examine(chapter.contract, chapter.small_worlds, conjunct, implied)
 
 
 @cache
-def _redundancy() -> Redundancy:
-    return Redundancy(CONTRACT)
+def _redundancy(name: str) -> Redundancy:
+    return Redundancy(chapter_named(name).contract)

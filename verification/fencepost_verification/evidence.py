@@ -81,7 +81,8 @@ class Trace:
 def actor_of(semantics: Semantics, call: Call) -> str:
     """Who takes a step, for people: the label of the execution that calls, else the kind of actor."""
     operation = semantics.contract.operation(call.operation)
-    for variable in operation.over[1:]:
+    after_subject = operation.over.index(operation.subject) + 1
+    for variable in operation.over[after_subject:]:
         return semantics.population.slots[call.binding[variable.name]].label
     return operation.actor.value
 

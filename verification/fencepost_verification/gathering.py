@@ -7,17 +7,19 @@ runs on one commit agree on. ``Gathered.measurements`` holds what differs from r
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from fencepost_model.machines.job_worlds import JOB_PARKED, JOB_PLAIN, JOB_SMALL
+from fencepost_model.specification import SPECIFICATION, Chapter
 from fencepost_verification import catalogue
+from fencepost_verification.catalogue import Told
 from fencepost_verification.conformance.capabilities import INJECTED_CLOCK, INSPECT, JOB, PROTOCOL, Capability
 from fencepost_verification.conformance.connect import adapter
 from fencepost_verification.conformance.offenders import OffenderReport, judge_offenders
 from fencepost_verification.conformance.protocol import schema
 from fencepost_verification.conformance.report import ConformanceReport
 from fencepost_verification.conformance.run import run_conformance
+from fencepost_verification.documents.book import Book
 from fencepost_verification.documents.evidence_input import (
     CapabilityText,
     ConformanceFigures,
@@ -36,50 +38,41 @@ from fencepost_verification.explore.necessity import Conjunct, Finding, verdict_
 from fencepost_verification.explore.world import Exploration
 from fencepost_verification.prove.prover import Proof
 
-Told = Callable[[str, int, int], None]
-"""Told what is being done, how much of it is done and how much there is."""
-
 JUDGED: tuple[str, ...] = ("memory", "sqlite")
 """The implementations whose conformance the site shows: the model itself, and the runtime on a SQLite file."""
 
 
 @dataclass(frozen=True)
-class Gathered:
-    """The results of every check."""
+class ChapterResults:
+    """What was found about one chapter: its proof, its worlds explored, and why each guard is there."""
 
+    chapter: Chapter
     proof: Proof
     explorations: Sequence[Exploration]
-    findings: Sequence[Finding]
-    reports: Mapping[str, ConformanceReport]
-    offenders: OffenderReport
+    necessity: Sequence[Finding]
 
-    def verdicts(self) -> list[Verdict]:
-        """One verdict for each thing that was checked; a conformance run and the offenders count as one each."""
-        verdicts: list[Verdict] = [obligation.verdict for obligation in self.proof.obligations]
+    def verdicts(self) -> Iterator[Verdict]:
+        """One verdict for each thing that was checked; no exploration or no guard counts as unknown."""
+        yield from (obligation.verdict for obligation in self.proof.obligations)
         for exploration in self.explorations:
-            verdicts += exploration.verdicts()
-        verdicts += [verdict_of(finding) for finding in self.findings]
-        verdicts += [verdict_on(name, report) for name, report in self.reports.items()]
-        verdicts.append(verdict_on_offenders(self.offenders))
-        return verdicts
-
-    @property
-    def exit_code(self) -> int:
-        """0 when all is held, 1 when something is refuted, 3 when something is unknown."""
-        return exit_code(self.verdicts())
+            yield from exploration.verdicts()
+        if not self.explorations:
+            yield Unknown(f"{self.chapter.name} is explored", "the chapter has no world")
+        yield from (verdict_of(finding) for finding in self.necessity)
 
     def evidence(self, samples: Mapping[str, tuple[SampleRun, ...]]) -> Evidence:
-        """What the pages are made from."""
-        contract = catalogue.CONTRACT
+        """What the pages of the chapter are made from."""
+        contract = self.chapter.contract
         statements = {
             *(statement.name for statement in contract.invariants),
             *(statement.name for statement in contract.step_properties),
             *(statement.name for statement in contract.progress),
         }
-        operations = {operation.name for operation in contract.operations}
-        by_conjunct: dict[Conjunct, Finding] = {finding.conjunct: finding for finding in self.findings}
+        by_conjunct: dict[Conjunct, Finding] = {finding.conjunct: finding for finding in self.necessity}
         return Evidence(
             contract=contract,
+            title=self.chapter.title,
+            meaning=self.chapter.meaning,
             obligations=tuple(
                 Obligation(
                     o.name,
@@ -93,6 +86,36 @@ class Gathered:
             worlds=tuple(_world(exploration) for exploration in self.explorations),
             necessity=by_conjunct,
             samples=samples,
+        )
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """The results of every check: of each chapter by its name, and of the implementations that were judged."""
+
+    chapters: Mapping[str, ChapterResults]
+    reports: Mapping[str, ConformanceReport]
+    offenders: OffenderReport
+
+    def verdicts(self) -> list[Verdict]:
+        """One verdict for each thing that was checked; a conformance run and the offenders count as one each."""
+        verdicts = [verdict for results in self.chapters.values() for verdict in results.verdicts()]
+        verdicts += [verdict_on(name, report) for name, report in self.reports.items()]
+        verdicts.append(verdict_on_offenders(self.offenders))
+        return verdicts
+
+    @property
+    def exit_code(self) -> int:
+        """0 when all is held, 1 when something is refuted, 3 when something is unknown."""
+        return exit_code(self.verdicts())
+
+    def evidence(self, samples: Mapping[str, Mapping[str, tuple[SampleRun, ...]]]) -> tuple[Evidence, ...]:
+        """What the pages are made from, the main chapter first; ``samples`` gives the runs of each chapter."""
+        found = {name: results.evidence(samples.get(name, {})) for name, results in self.chapters.items()}
+        main = found.pop(catalogue.MAIN)
+        operations = {operation.name for operation in main.contract.operations}
+        judged = replace(
+            main,
             conformance=tuple(
                 ConformanceFigures(
                     implementation=name,
@@ -113,18 +136,22 @@ class Gathered:
                 for catch in self.offenders.catches
             ),
             capabilities=tuple(CapabilityText(c.name, c.sentence, _left_out(c)) for c in (*PROTOCOL, *JOB)),
-            protocol_schema=schema(contract),
+            protocol_schema=schema(main.contract),
         )
+        return (judged, *found.values())
 
     def measurements(self) -> list[Measurement]:
         """What differs from run to run."""
-        measured = [Measurement("proof of every obligation", self.proof.seconds, "s")]
-        for exploration in self.explorations:
-            name = exploration.world.name
-            measured.append(Measurement(f"exploration of {name}", exploration.seconds, "s"))
-            measured.append(
-                Measurement(f"distinct states of {name} a second", exploration.states_per_second, "states/s")
-            )
+        measured: list[Measurement] = []
+        for results in self.chapters.values():
+            name = results.chapter.name
+            measured.append(Measurement(f"proof of every obligation of {name}", results.proof.seconds, "s"))
+            for exploration in results.explorations:
+                name = exploration.world.name
+                measured.append(Measurement(f"exploration of {name}", exploration.seconds, "s"))
+                measured.append(
+                    Measurement(f"distinct states of {name} a second", exploration.states_per_second, "states/s")
+                )
         for name, report in self.reports.items():
             measured.append(Measurement(f"conformance run of {name}", report.seconds, "s"))
         measured.append(Measurement("all offenders", self.offenders.seconds, "s"))
@@ -133,16 +160,21 @@ class Gathered:
 
 def gather(told: Told = lambda what, done, total: None) -> Gathered:
     """Run every check."""
-    told("proving every statement over every transition", 0, 1)
-    proof = catalogue.proof()
-    explorations: list[Exploration] = []
-    for number, world in enumerate(catalogue.BY_NAME):
-        told(f"exploring {world}", number, len(catalogue.BY_NAME))
-        explorations.append(catalogue.exploration(world))
-    findings = catalogue.findings(told)
+    chapters = {chapter.name: examined(chapter, told) for chapter in SPECIFICATION}
     reports = {name: _judged(name, told) for name in JUDGED}
     offenders = judge_offenders(progress=lambda name, done, total: told(f"offender {name}", done, total))
-    return Gathered(proof, explorations, findings, reports, offenders)
+    return Gathered(chapters, reports, offenders)
+
+
+def examined(chapter: Chapter, told: Told = lambda what, done, total: None, name: str = "") -> ChapterResults:
+    """Prove and explore one chapter, and drop each of its guards; ``name`` is what it was asked for by."""
+    told(f"proving every statement of {chapter.name}", 0, 1)
+    proof = catalogue.proof(chapter)
+    explorations: list[Exploration] = []
+    for number, world in enumerate(chapter.worlds):
+        told(f"exploring {world.name}", number, len(chapter.worlds))
+        explorations.append(catalogue.exploration(world))
+    return ChapterResults(chapter, proof, explorations, catalogue.necessity(chapter, told, name=name))
 
 
 def _judged(name: str, told: Told) -> ConformanceReport:
@@ -151,11 +183,22 @@ def _judged(name: str, told: Told) -> ConformanceReport:
     )
 
 
-def samples(told: Told = lambda what, done, total: None) -> dict[str, tuple[SampleRun, ...]]:
-    """A few short runs for each operation, from the worlds that can show it."""
+def book_of(gathered: Gathered, runs: Mapping[str, Mapping[str, tuple[SampleRun, ...]]]) -> Book:
+    """The generated part of the site."""
+    main, *others = gathered.evidence(runs)
+    return Book(main, others)
+
+
+def samples(told: Told = lambda what, done, total: None) -> dict[str, dict[str, tuple[SampleRun, ...]]]:
+    """For each chapter a few short runs of each operation, from the world that shows most of them."""
+    return {chapter.name: samples_of(chapter, told) for chapter in SPECIFICATION}
+
+
+def samples_of(chapter: Chapter, told: Told = lambda what, done, total: None) -> dict[str, tuple[SampleRun, ...]]:
+    """A few short runs for each operation of a chapter."""
     shown: dict[str, tuple[SampleRun, ...]] = {}
-    for number, world in enumerate((JOB_PARKED, JOB_PLAIN, JOB_SMALL)):
-        told(f"sample runs in {world.name}", number, 3)
+    for number, world in enumerate(chapter.small_worlds):
+        told(f"sample runs in {world.name}", number, len(chapter.small_worlds))
         for operation, runs in sample_runs(world).items():
             if len(runs) > len(shown.get(operation, ())):
                 shown[operation] = runs

@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
+from fencepost_model.job_contract import JOB_CONTRACT
 from fencepost_model.machines.job_worlds import JOB_PLAIN
+from fencepost_model.specification import Chapter
 from fencepost_verification import catalogue
 from fencepost_verification.cli.main import app, main
 from fencepost_verification.conformance.offenders.catalogue import CATALOGUE
@@ -32,13 +34,15 @@ def answered(*arguments: str) -> tuple[int, dict[str, Any]]:
 @pytest.fixture
 def weakened(monkeypatch: pytest.MonkeyPatch) -> None:
     """A contract whose renewals are not fenced, in place of ours."""
-    mutant = without(catalogue.CONTRACT, Conjunct("renew", None, "generation"))
-    monkeypatch.setattr(catalogue, "CONTRACT", mutant)
-    monkeypatch.setattr(catalogue, "BY_NAME", {"job-plain": replace(JOB_PLAIN, contract=mutant)})
+    mutant = without(JOB_CONTRACT, Conjunct("renew", None, "generation"))
+    world = replace(JOB_PLAIN, contract=mutant)
+    chapter = Chapter("Weakened", "Renewals without a fence.", mutant, (world,), (world,))
+    monkeypatch.setattr(catalogue, "CHAPTERS", {"job": chapter})
+    monkeypatch.setattr(catalogue, "WORLDS", {"job-plain": world})
 
 
 def test_prove_lists_what_was_to_be_shown_and_what_held() -> None:
-    code, told = answered("prove")
+    code, told = answered("prove", "--contract", "job")
     assert code == EXIT_HELD
     assert list(told) == ["obligations", "held", "refuted", "unknown", "seconds"]
     assert told["held"] == told["obligations"]
@@ -48,7 +52,7 @@ def test_prove_lists_what_was_to_be_shown_and_what_held() -> None:
 
 @pytest.mark.usefixtures("weakened")
 def test_a_weaker_contract_is_refuted_by_proof_and_by_exploration() -> None:
-    code, told = answered("prove")
+    code, told = answered("prove", "--contract", "job")
     assert code == EXIT_REFUTED
     assert any("renew" in name and "holder_only" in name for name in told["refuted"])
     code, told = answered("explore", "--world", "job-plain")
@@ -75,7 +79,7 @@ def test_explore_refuses_an_unknown_world_and_names_those_there_are() -> None:
 def test_necessity_explains_each_guard_of_an_operation() -> None:
     code, told = answered("necessity", "--guard", "resume_poll")
     assert code == EXIT_HELD
-    assert told["guards"] == [str(c) for c in conjuncts_of(catalogue.CONTRACT) if c.operation == "resume_poll"]
+    assert told["guards"] == [str(c) for c in conjuncts_of(JOB_CONTRACT) if c.operation == "resume_poll"]
     assert set(told["necessary"]) | set(told["redundant"]) == set(told["guards"])
     assert told["unexplained"] == []
     assert told["why"]["resume_poll.poll_due"]["breaks"] == "poll_time_kept"
@@ -91,7 +95,7 @@ def test_necessity_refuses_a_name_that_no_guard_has() -> None:
 def test_a_fault_of_our_own_is_never_taken_for_a_verdict(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def broken() -> None:
+    def broken(_: Chapter) -> None:
         raise RuntimeError("out of order")
 
     monkeypatch.setattr(catalogue, "proof", broken)
@@ -176,7 +180,7 @@ def test_schema_is_one_for_every_operation() -> None:
     result = run("schema")
     assert result.exit_code == 0
     told = json.dumps(json.loads(result.stdout))
-    assert all(operation.name in told for operation in catalogue.CONTRACT.operations)
+    assert all(operation.name in told for operation in JOB_CONTRACT.operations)
 
 
 @pytest.mark.parametrize("command", ["documents", "verify"])

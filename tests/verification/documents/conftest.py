@@ -15,6 +15,7 @@ from fencepost_model.machines.job_worlds import JOB_SMALL, jobs
 from fencepost_model.semantics import Call, Semantics
 from fencepost_model.worlds import World
 from fencepost_verification.documents import site
+from fencepost_verification.documents.book import Book
 from fencepost_verification.documents.evidence_input import (
     ConformanceFigures,
     Evidence,
@@ -151,7 +152,7 @@ def site_root(tmp_path_factory: pytest.TempPathFactory, evidence: Evidence) -> P
     shutil.copy(REPOSITORY / hooks, root / hooks)
     shutil.copy(REPOSITORY / "mkdocs.yml", root)
     shutil.copytree(REPOSITORY / "docs", root / "docs", ignore=shutil.ignore_patterns("reference"))
-    site.write(root, evidence)
+    site.write(root, Book(evidence))
     site.write_measurements(root, [MEASURED])
     return root
 

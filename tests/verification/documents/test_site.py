@@ -14,6 +14,7 @@ from fencepost_model.contract import Contract
 from fencepost_model.shapes import Guard
 from fencepost_model.terms import AnyOf, AtMost, Less
 from fencepost_verification.documents import site
+from fencepost_verification.documents.book import Book
 from fencepost_verification.documents.evidence_input import Evidence
 from fencepost_verification.documents.site import Fault
 
@@ -31,13 +32,13 @@ def root(site_root: Path, tmp_path: Path) -> Path:
 
 
 def test_what_was_written_is_fresh(root: Path, evidence: Evidence) -> None:
-    assert site.check(root, evidence) == []
-    assert site.write(root, evidence) == []
+    assert site.check(root, Book(evidence)) == []
+    assert site.write(root, Book(evidence)) == []
 
 
 def test_writing_starts_from_nothing(tmp_path: Path, root: Path, evidence: Evidence) -> None:
     empty = tmp_path / "empty"
-    written = site.write(empty, evidence)
+    written = site.write(empty, Book(evidence))
     assert sorted(written) == sorted(path.relative_to(root).as_posix() for path in (root / REFERENCE).iterdir())
     for name in written:
         assert (empty / name).read_text() == (root / name).read_text()
@@ -64,7 +65,7 @@ def test_a_boundary_that_was_moved_makes_its_page_stale(root: Path, evidence: Ev
 
     mutant = with_guard(contract, "recover", strictly)
     assert mutant != contract
-    stale = site.check(root, replace(evidence, contract=mutant))
+    stale = site.check(root, Book(replace(evidence, contract=mutant)))
     (job,) = [each for each in stale if each.path == "docs/reference/job.md"]
     assert job.fault is Fault.DIFFERS
     told = str(job)
@@ -77,7 +78,7 @@ def test_a_boundary_that_was_moved_makes_its_page_stale(root: Path, evidence: Ev
 def test_only_the_pages_that_tell_a_change_are_stale(root: Path, evidence: Evidence, contract: Contract) -> None:
     first = replace(contract.invariants[0], meaning="Something else holds.")
     changed = replace(contract, invariants=(first, *contract.invariants[1:]))
-    stale = {each.path for each in site.check(root, replace(evidence, contract=changed))}
+    stale = {each.path for each in site.check(root, Book(replace(evidence, contract=changed)))}
     assert "docs/reference/invariants.md" in stale
     assert "docs/reference/vocabulary.md" not in stale
     assert "docs/reference/job.svg" not in stale
@@ -87,7 +88,9 @@ def test_a_status_that_was_added_makes_the_diagram_stale(root: Path, evidence: E
     machine = contract.root
     statuses = tuple(replace(s, terminal=False) if s.name == "expired" else s for s in machine.statuses)
     changed = replace(contract, machines=(replace(machine, statuses=statuses), *contract.machines[1:]), checked=False)
-    assert "docs/reference/job.svg" in {each.path for each in site.check(root, replace(evidence, contract=changed))}
+    assert "docs/reference/job.svg" in {
+        each.path for each in site.check(root, Book(replace(evidence, contract=changed)))
+    }
 
 
 def test_pages_edited_by_hand_are_stale_and_written_anew(root: Path, evidence: Evidence) -> None:
@@ -95,34 +98,34 @@ def test_pages_edited_by_hand_are_stale_and_written_anew(root: Path, evidence: E
     for name in names:
         path = root / REFERENCE / name
         path.write_text(path.read_text().replace("pending", "pendant").replace("object", "abject"))
-    stale = site.check(root, evidence)
+    stale = site.check(root, Book(evidence))
     assert sorted(each.path for each in stale) == [f"docs/reference/{name}" for name in names]
     for each in stale:
         assert each.fault is Fault.DIFFERS
         assert each.difference
-    assert sorted(site.write(root, evidence)) == [f"docs/reference/{name}" for name in names]
-    assert site.check(root, evidence) == []
+    assert sorted(site.write(root, Book(evidence))) == [f"docs/reference/{name}" for name in names]
+    assert site.check(root, Book(evidence)) == []
 
 
 def test_pages_that_are_gone_are_missed(root: Path, evidence: Evidence) -> None:
     names = ["job.svg", "settings.md"]
     for name in names:
         (root / REFERENCE / name).unlink()
-    stale = sorted(((each.path, each.fault) for each in site.check(root, evidence)), key=lambda pair: pair[0])
+    stale = sorted(((each.path, each.fault) for each in site.check(root, Book(evidence))), key=lambda pair: pair[0])
     assert stale == [(f"docs/reference/{name}", Fault.MISSING) for name in names]
 
 
 def test_a_page_that_nothing_yields_is_reported(root: Path, evidence: Evidence) -> None:
     (root / REFERENCE / "notes.md").write_text("# By hand\n")
     (root / REFERENCE / "old.md").write_text((root / REFERENCE / "token.md").read_text())
-    stale = site.check(root, evidence)
+    stale = site.check(root, Book(evidence))
     assert {(each.path, each.fault) for each in stale} == {
         ("docs/reference/notes.md", Fault.UNKNOWN),
         ("docs/reference/old.md", Fault.UNKNOWN),
     }
     assert all("remove it" in str(each) for each in stale)
     # Writing removes what an earlier run generated, and never what somebody wrote.
-    assert site.write(root, evidence) == ["docs/reference/old.md"]
+    assert site.write(root, Book(evidence)) == ["docs/reference/old.md"]
     assert (root / REFERENCE / "notes.md").exists()
 
 

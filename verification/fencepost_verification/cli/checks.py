@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from fencepost_model.specification import SPECIFICATION, Chapter
 from fencepost_verification import catalogue
 from fencepost_verification.cli.output import (
     JSON,
@@ -21,46 +22,85 @@ from fencepost_verification.cli.output import (
 from fencepost_verification.evidence import Held, exit_code
 from fencepost_verification.explore.necessity import Necessary, Redundant, Unexplained, conjuncts_of, verdict_of
 
+Chosen = Annotated[
+    str,
+    typer.Option(
+        "--contract", help="A chapter of the specification, such as job or run; or package.module:NAME of your own."
+    ),
+]
+
+
+def chapter(name: str) -> Chapter:
+    """The chapter that an option names; a name that is none is the caller's mistake, told in one sentence."""
+    try:
+        return catalogue.chapter_named(name)
+    except catalogue.NoSuchChapter as error:
+        raise typer.BadParameter(str(error)) from None
+
 
 def prove(
-    as_json: JSON = False, everything: Annotated[bool, typer.Option("--all", help="List what holds too.")] = False
+    contract: Chosen = "",
+    as_json: JSON = False,
+    everything: Annotated[bool, typer.Option("--all", help="List what holds too.")] = False,
 ) -> None:
-    """Prove every statement over every transition: any number of jobs and workers, any time, any settings.
+    """Prove every statement over every transition: any number of entities, any time, any settings.
 
-    Each obligation is paired with a check that its hypothesis can be met, so that none holds for want of a case. Where
-    induction fails, a bounded search says whether the state it fails from can be reached.
+    Without --contract every chapter of the specification is proved. Each obligation is paired with a check that its
+    hypothesis can be met, so that none holds for want of a case. Where induction fails, a bounded search says whether
+    the state it fails from can be reached.
 
-    Exit: 0 all held, 1 one refuted, 3 one unknown.
+    Exit: 0 all held, 1 one refuted, 2 no such contract, 3 one unknown.
     """
-    found = catalogue.proof()
+    chapters = [chapter(contract)] if contract else list(SPECIFICATION)
+    proofs = []
+    with staged_progress(quiet=as_json) as progress:
+        for number, each in enumerate(chapters):
+            progress(f"proving {each.name}", number, len(chapters))
+            proofs.append(catalogue.proof(each))
+
+    def name(of: str, obligation: str) -> str:
+        return obligation if len(chapters) == 1 else f"{of}: {obligation}"
+
     if as_json:
         print_json(
             {
-                "obligations": [o.name for o in found.obligations],
-                "held": [o.name for o in found.held],
-                "refuted": [o.name for o in found.refuted],
-                "unknown": [o.name for o in found.unknown],
-                "seconds": round(found.seconds, 3),
+                "obligations": [name(p.contract, o.name) for p in proofs for o in p.obligations],
+                "held": [name(p.contract, o.name) for p in proofs for o in p.held],
+                "refuted": [name(p.contract, o.name) for p in proofs for o in p.refuted],
+                "unknown": [name(p.contract, o.name) for p in proofs for o in p.unknown],
+                "seconds": round(sum(p.seconds for p in proofs), 3),
             }
         )
     else:
-        kinds: dict[str, list[bool]] = {}
-        for obligation in found.obligations:
-            kinds.setdefault(obligation.kind.value, []).append(isinstance(obligation.verdict, Held))
-        rows = [(kind, counted(sum(held)), counted(len(held))) for kind, held in kinds.items()]
-        table(f"Obligations of the contract {found.contract}", ("kind", "held", "of"), rows)
-        if everything:
-            for obligation in found.held:
-                console().print(f"held  {obligation.name}", highlight=False)
-        failures(Shown(o.name, o.verdict, o.label.value if o.label else "") for o in (*found.refuted, *found.unknown))
-        console().print(
-            f"{found.count:,} obligations, {len(found.held):,} held, {found.seconds:.2f} s", highlight=False
+        for found in proofs:
+            kinds: dict[str, list[bool]] = {}
+            for obligation in found.obligations:
+                kinds.setdefault(obligation.kind.value, []).append(isinstance(obligation.verdict, Held))
+            if len(proofs) == 1:
+                rows = [(kind, counted(sum(held)), counted(len(held))) for kind, held in kinds.items()]
+                table(f"Obligations of the contract {found.contract}", ("kind", "held", "of"), rows)
+            if everything:
+                for obligation in found.held:
+                    console().print(f"held  {name(found.contract, obligation.name)}", highlight=False)
+        if len(proofs) > 1:
+            by_chapter = [(p.contract, counted(len(p.held)), counted(p.count), f"{p.seconds:.2f} s") for p in proofs]
+            table("Obligations of the specification", ("contract", "held", "of", "time"), by_chapter)
+        failures(
+            Shown(name(p.contract, o.name), o.verdict, o.label.value if o.label else "")
+            for p in proofs
+            for o in (*p.refuted, *p.unknown)
         )
-    finish(exit_code([obligation.verdict for obligation in found.obligations]))
+        console().print(
+            f"{sum(p.count for p in proofs):,} obligations, {sum(len(p.held) for p in proofs):,} held, "
+            f"{sum(p.seconds for p in proofs):.2f} s",
+            highlight=False,
+        )
+    finish(exit_code([obligation.verdict for p in proofs for obligation in p.obligations]))
 
 
 def explore(
-    world: Annotated[str, typer.Option(help="The world to explore; see --list.")] = "job-small",
+    world: Annotated[str, typer.Option(help="The world to explore; see --list.")] = "",
+    contract: Chosen = "",
     show_list: Annotated[bool, typer.Option("--list", help="List the worlds and stop.")] = False,
     as_json: JSON = False,
 ) -> None:
@@ -71,16 +111,20 @@ def explore(
 
     Exit: 0 all held, 1 one refuted, 2 no such world, 3 one unknown.
     """
+    worlds = {each.name: each for each in chapter(contract).worlds} if contract else dict(catalogue.WORLDS)
     if show_list:
-        rows = [(each.name, each.meaning) for each in catalogue.BY_NAME.values()]
+        listed = [(each.name, each.contract.name, each.meaning) for each in worlds.values()]
         if as_json:
-            print_json(dict(rows))
+            print_json({name: meaning for name, _, meaning in listed})
         else:
-            table("Worlds", ("name", "what is in it"), rows)
+            table("Worlds", ("name", "contract", "what is in it"), listed)
         return
-    if world not in catalogue.BY_NAME:
-        raise typer.BadParameter(f"there is no world {world!r}; choose one of {', '.join(catalogue.BY_NAME)}")
-    found = catalogue.exploration(world)
+    if not worlds:
+        raise typer.BadParameter(f"contract {contract!r} comes without worlds; give it some in a Chapter")
+    world = world or next(iter(worlds))
+    if world not in worlds:
+        raise typer.BadParameter(f"there is no world {world!r}; choose one of {', '.join(worlds)}")
+    found = catalogue.exploration(worlds[world])
     verdicts = found.verdicts()
     if as_json:
         print_json(
@@ -113,6 +157,7 @@ def explore(
 
 
 def necessity(
+    contract: Chosen = catalogue.MAIN,
     as_json: JSON = False,
     guard: Annotated[str, typer.Option(help="Only guards whose full name, like claim.due, contains this text.")] = "",
 ) -> None:
@@ -122,11 +167,12 @@ def necessity(
 
     Exit: 0 each explained, 2 no guard has such a name, 3 one unexplained.
     """
-    names = [str(conjunct) for conjunct in conjuncts_of(catalogue.CONTRACT)]
+    looked_at = chapter(contract)
+    names = [str(conjunct) for conjunct in conjuncts_of(looked_at.contract)]
     if not any(guard in name for name in names):
-        raise typer.BadParameter(f"no guard's name contains {guard!r}; they are called like {names[4]} or {names[-1]}")
+        raise typer.BadParameter(f"no guard's name contains {guard!r}; they are called like {names[0]} or {names[-1]}")
     with staged_progress(quiet=as_json) as progress:
-        found = catalogue.findings(progress, guard)
+        found = catalogue.necessity(looked_at, progress, guard, contract)
     if as_json:
         print_json(
             {

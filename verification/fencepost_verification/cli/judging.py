@@ -7,12 +7,17 @@ from typing import Annotated, Any
 import typer
 
 from fencepost_verification import catalogue
+from fencepost_verification.cli.checks import Chosen as Contract
+from fencepost_verification.cli.checks import chapter
 from fencepost_verification.cli.output import JSON, console, finish, print_json, staged_progress
-from fencepost_verification.conformance.connect import Target, TargetError, adapter, command
-from fencepost_verification.conformance.offenders import judge_offenders
+from fencepost_verification.conformance.connect import Adapter, Target, TargetError, adapter, command
+from fencepost_verification.conformance.offenders import CATALOGUE, judge_offenders
+from fencepost_verification.conformance.offenders.dropped import dropped_guards
 from fencepost_verification.conformance.protocol import schema as protocol_schema
+from fencepost_verification.conformance.reference import model_of
 from fencepost_verification.conformance.report import ConformanceReport
 from fencepost_verification.conformance.run import run_conformance
+from fencepost_verification.conformance.scope import NothingToTour, Scope, scopes_of
 from fencepost_verification.conformance.smoke import smoke as first_look
 
 
@@ -53,7 +58,21 @@ def smoke(chosen: Chosen = "", line: Line = "", patience: Patience = 30.0, json_
     finish(report.exit_code)
 
 
-def conform(chosen: Chosen = "", line: Line = "", patience: Patience = 30.0, json_wanted: JSON = False) -> None:
+def _scopes(contract: str) -> tuple[Scope, ...]:
+    """What is toured for the contract that an option names."""
+    try:
+        return scopes_of(chapter(contract))
+    except NothingToTour as error:
+        raise typer.BadParameter(str(error)) from None
+
+
+def conform(
+    chosen: Chosen = "",
+    line: Line = "",
+    contract: Contract = catalogue.MAIN,
+    patience: Patience = 30.0,
+    json_wanted: JSON = False,
+) -> None:
     """Judge an implementation: every enabled step, and in every situation every call that must be refused.
 
     An in-process adapter is a class derived from fencepost_verification.conformance.harness.Harness, or a function that
@@ -62,10 +81,13 @@ def conform(chosen: Chosen = "", line: Line = "", patience: Patience = 30.0, jso
 
     Exit: 0 held, 1 refuted, 2 called wrongly or no such implementation, 3 unknown.
     """
+    scopes = _scopes(contract)
+    toured = scopes[0].world.contract
     try:
-        target = _target(chosen, line, patience)
+        itself = chosen == "memory" and contract != catalogue.MAIN
+        target = Adapter(chosen, model_of(toured)) if itself else _target(chosen, line, patience)
         with staged_progress(quiet=json_wanted) as progress:
-            report = run_conformance(target, progress=progress)
+            report = run_conformance(target, scopes=scopes, progress=progress)
     except TargetError as error:
         raise typer.BadParameter(str(error)) from None
     if json_wanted:
@@ -75,13 +97,17 @@ def conform(chosen: Chosen = "", line: Line = "", patience: Patience = 30.0, jso
     finish(report.exit_code)
 
 
-def offenders(json_wanted: JSON = False) -> None:
+def offenders(contract: Contract = catalogue.MAIN, json_wanted: JSON = False) -> None:
     """Run the suite against implementations that are wrong on purpose; each must be caught by the clause named for it.
 
-    Exit: 0 all caught, 1 one missed, 2 called wrongly.
+    For a contract other than the job they are made by program: the model itself, with one guard that it drops.
+
+    Exit: 0 all caught, 1 one missed, 2 called wrongly, 3 there are none.
     """
+    scopes = _scopes(contract)
+    tried = CATALOGUE if contract == catalogue.MAIN else dropped_guards(scopes)
     with staged_progress(quiet=json_wanted) as progress:
-        report = judge_offenders(progress=progress)
+        report = judge_offenders(tried, scopes=scopes, progress=progress)
     if json_wanted:
         print_json(report.as_json())
     else:
@@ -89,6 +115,6 @@ def offenders(json_wanted: JSON = False) -> None:
     finish(report.exit_code)
 
 
-def schema() -> None:
+def schema(contract: Contract = catalogue.MAIN) -> None:
     """Print the JSON Schema of the protocol's messages, as generated from the contract."""
-    print_json(dict(protocol_schema(catalogue.CONTRACT)))
+    print_json(dict(protocol_schema(chapter(contract).contract)))

@@ -17,7 +17,7 @@ from fencepost_verification.cli.output import JSON, Shown, console, failures, fi
 from fencepost_verification.documents import site
 from fencepost_verification.evidence import EXIT_HELD, EXIT_REFUTED, Held
 from fencepost_verification.explore.necessity import Necessary, Redundant
-from fencepost_verification.gathering import Gathered, gather, samples
+from fencepost_verification.gathering import Gathered, book_of, gather, samples
 
 Root = Annotated[Path, typer.Option(help="The checkout whose docs/ is meant.", file_okay=False, exists=True)]
 
@@ -33,13 +33,13 @@ def documents(
     _insist_on_a_checkout(root)
     with staged_progress() as told:
         gathered = gather(told)
-        evidence = gathered.evidence(samples(told))
+        book = book_of(gathered, samples(told))
     if check:
-        stale = site.check(root, evidence)
+        stale = site.check(root, book)
         _show(stale)
         console().print(f"{len(stale)} stale pages" if stale else "every generated page is fresh", highlight=False)
         finish(EXIT_REFUTED if stale else EXIT_HELD)
-    changed = site.write(root, evidence)
+    changed = site.write(root, book)
     site.write_measurements(root, gathered.measurements())
     console().print(f"{len(changed)} pages changed" if changed else "every page was fresh already", highlight=False)
 
@@ -52,9 +52,9 @@ def verify(json_wanted: JSON = False, root: Root = Path()) -> None:
     _insist_on_a_checkout(root)
     with staged_progress(quiet=json_wanted) as told:
         gathered = gather(told)
-        evidence = gathered.evidence(samples(told))
+        book = book_of(gathered, samples(told))
         told("building the site", 0, 1)
-        stale = site.check(root, evidence)
+        stale = site.check(root, book)
         site.write_measurements(root, gathered.measurements())
         built = _build(root)
     shown = [Shown(v.statement, v) for v in gathered.verdicts() if not isinstance(v, Held)]
@@ -99,26 +99,31 @@ def _freshness(stale: list[site.Stale]) -> str:
 
 
 def _rows(gathered: Gathered) -> list[tuple[str, str]]:
-    proof = gathered.proof
-    necessary = sum(isinstance(f, Necessary) for f in gathered.findings)
-    redundant = sum(isinstance(f, Redundant) for f in gathered.findings)
-    rows = [
-        (
-            "proved",
-            f"{len(proof.held):,} of {proof.count:,} obligations, unbounded, {proof.seconds:.1f} s",
-        )
-    ]
-    for found in gathered.explorations:
-        rate = f"{found.states_per_second / 1e6:.1f} M states/s" if found.states > 10**6 else f"{found.seconds:.1f} s"
-        verdict = "held" if all(isinstance(v, Held) for v in found.verdicts()) else "NOT held"
-        told = f"{found.states:,} states, {found.edges:,} edges, {verdict}, {rate}"
-        rows.append((f"explored {found.world.name}", told))
-    unexplained = len(gathered.findings) - necessary - redundant
+    chapters = list(gathered.chapters.values())
+    held = sum(len(results.proof.held) for results in chapters)
+    count = sum(results.proof.count for results in chapters)
+    seconds = sum(results.proof.seconds for results in chapters)
+    rows = [("proved", f"{held:,} of {count:,} obligations in {len(chapters)} contracts, unbounded, {seconds:.1f} s")]
+    explorations = [found for results in chapters for found in results.explorations]
+    for found in explorations:
+        if found.states > 10**5:
+            rate = f"{found.states_per_second / 1e6:.1f} M states/s"
+            verdict = "held" if all(isinstance(v, Held) for v in found.verdicts()) else "NOT held"
+            told = f"{found.states:,} states, {found.edges:,} edges, {verdict}, {rate}"
+            rows.append((f"explored {found.world.name}", told))
+    small = [found for found in explorations if found.states <= 10**5]
+    if small:
+        kept = sum(all(isinstance(v, Held) for v in found.verdicts()) for found in small)
+        told = f"{kept} of {len(small)} held, {sum(found.states for found in small):,} states"
+        rows.append(("explored small worlds", told))
+    reasons = [finding for results in chapters for finding in results.necessity]
+    necessary = sum(isinstance(f, Necessary) for f in reasons)
+    redundant = sum(isinstance(f, Redundant) for f in reasons)
     rows.append(
         (
             "guards",
-            f"{len(gathered.findings)}: {necessary} necessary (each with a run), {redundant} redundant by proof, "
-            f"{unexplained} unexplained",
+            f"{len(reasons)}: {necessary} necessary (each with a run), {redundant} redundant by proof, "
+            f"{len(reasons) - necessary - redundant} unexplained",
         )
     )
     for name, report in gathered.reports.items():

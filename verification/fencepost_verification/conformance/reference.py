@@ -21,7 +21,7 @@ from fencepost_model.job_contract import JOB_CONTRACT
 from fencepost_model.semantics import Accepted, Call, Member, Population, Refused, Semantics, State
 from fencepost_model.shapes import Operation, Selection, Sort
 from fencepost_model.terms import Value
-from fencepost_verification.conformance.capabilities import ALL_OF_JOB
+from fencepost_verification.conformance.capabilities import ALL_OF_JOB, complete
 from fencepost_verification.conformance.harness import Harness, acted_on, ok, refused
 from fencepost_verification.conformance.protocol import Json, Shapes
 
@@ -138,6 +138,12 @@ class ModelHarness(Harness):
             return self.attempt(name, arguments.pop(self._shapes.subject), **arguments)
 
         return call
+
+
+def model_of(contract: Contract, name: str = "model in memory") -> type[ModelHarness]:
+    """A contract as an implementation of itself, which lacks nothing: a class to derive a wrong one from."""
+    given = {"contract": contract, "name": name, "capabilities": complete()}
+    return type("ModelOf" + "".join(part.capitalize() for part in contract.name.split("_")), (ModelHarness,), given)
 
 
 class Reference(ModelHarness):

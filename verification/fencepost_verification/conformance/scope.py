@@ -17,6 +17,7 @@ from typing import Final
 from fencepost_model.error_codes import EXAMPLES, Family
 from fencepost_model.job_contract import JOB_CONTRACT
 from fencepost_model.machines.job_worlds import FULL, PARKING, PLAIN, jobs
+from fencepost_model.specification import Chapter
 from fencepost_model.terms import NULL
 from fencepost_model.worlds import World, const, later
 from fencepost_verification.conformance.capabilities import JOB, LOAD_LEGACY, PROTOCOL, Capability
@@ -90,3 +91,23 @@ BARE: Final = Scope(
 
 SCOPES: Final[tuple[Scope, ...]] = (CORE, BARE)
 """What a run tours unless told otherwise."""
+
+
+class NothingToTour(ValueError):
+    """A chapter has no world that a run can walk; the message says what to add."""
+
+
+def scopes_of(chapter: Chapter) -> tuple[Scope, ...]:
+    """What a run tours to judge an implementation of a chapter's contract.
+
+    For the job that is ``SCOPES``; for another contract the worlds that its chapter names in ``toured``, else those of
+    its worlds that have a single aggregate. Raises ``NothingToTour`` when there are none.
+    """
+    if chapter.contract is JOB_CONTRACT:
+        return SCOPES
+    worlds = chapter.toured or tuple(world for world in chapter.worlds if world.population.aggregates == 1)
+    if not worlds:
+        raise NothingToTour(
+            f"chapter {chapter.name!r} has no world of a single {chapter.contract.root.name}: add one to its worlds"
+        )
+    return tuple(Scope(world, PROTOCOL) for world in worlds)

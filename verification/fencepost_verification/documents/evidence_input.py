@@ -134,6 +134,8 @@ class Evidence:
     protocol_schema: Mapping[str, Any] | None = None
     """the JSON Schema of the conformance protocol's messages"""
     capabilities: tuple[CapabilityText, ...] = ()
+    title: str = ""
+    meaning: str = ""
 
     def __post_init__(self) -> None:
         known = set(conjuncts_of(self.contract))

@@ -1,0 +1,63 @@
+"""The whole specification: a list of chapters, each a contract with the worlds in which it is explored.
+
+A contract is about one kind of aggregate, since that is what one transaction changes (decisions 1 and 12). The
+specification therefore is not one large contract but several, and every check runs over each of them. A chapter that
+is defined outside of this repository is checked, documented and judged in the same way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from fencepost_model.contract import Contract
+from fencepost_model.job_contract import JOB_CONTRACT
+from fencepost_model.machines import job_worlds
+from fencepost_model.worlds import World
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """A contract, and the bounded worlds that show it.
+
+    ``worlds`` may all be explored by name. In ``small_worlds`` each guard is dropped in turn and each mutant is run, so
+    they are kept to some ten thousand states; together they take every transition. ``toured`` are the worlds that a
+    conformance run walks; where none is named, those of ``worlds`` that have one aggregate. Raises ``ValueError`` when a world is one of another contract, or when
+    two share a name.
+    """
+
+    title: str
+    meaning: str
+    contract: Contract
+    worlds: tuple[World, ...] = ()
+    small_worlds: tuple[World, ...] = ()
+    toured: tuple[World, ...] = ()
+
+    def __post_init__(self) -> None:
+        names = [world.name for world in self.worlds]
+        for name in sorted({name for name in names if names.count(name) > 1}):
+            raise ValueError(f"chapter {self.name!r} has two worlds called {name!r}; rename one of them")
+        for world in (*self.worlds, *self.small_worlds, *self.toured):
+            if world.contract is not self.contract:
+                told = f"world {world.name!r} of chapter {self.name!r} is one of contract {world.contract.name!r}"
+                raise ValueError(f"{told}; list it in the chapter of that contract")
+
+    @property
+    def name(self) -> str:
+        """The name of the contract, by which the chapter is asked for."""
+        return self.contract.name
+
+
+SPECIFICATION: tuple[Chapter, ...] = (
+    Chapter(
+        "The durable job",
+        "A job on a table, the leases under which it is worked on, and the tokens of those who work.",
+        JOB_CONTRACT,
+        job_worlds.WORLDS,
+        job_worlds.SMALL_WORLDS,
+    ),
+)
+"""Every chapter, in the order in which they are read."""
+
+CHAPTERS: Mapping[str, Chapter] = {chapter.name: chapter for chapter in SPECIFICATION}
+"""The chapters by the names of their contracts."""
