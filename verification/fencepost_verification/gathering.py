@@ -32,6 +32,7 @@ from fencepost_verification.documents.evidence_input import (
     WorldFigures,
     summed_up,
 )
+from fencepost_verification.documents.pages import Pages
 from fencepost_verification.documents.sample_runs import sample_runs
 from fencepost_verification.evidence import Held, Refuted, Trace, Unknown, Verdict, exit_code
 from fencepost_verification.explore.necessity import Conjunct, Finding, verdict_of
@@ -87,6 +88,14 @@ class ChapterResults:
             necessity=by_conjunct,
             samples=samples,
         )
+
+    def measurements(self) -> Iterator[Measurement]:
+        """What differs from run to run."""
+        yield Measurement(f"proof of every obligation of {self.chapter.name}", self.proof.seconds, "s")
+        for exploration in self.explorations:
+            name = exploration.world.name
+            yield Measurement(f"exploration of {name}", exploration.seconds, "s")
+            yield Measurement(f"distinct states of {name} a second", exploration.states_per_second, "states/s")
 
 
 @dataclass(frozen=True)
@@ -144,14 +153,7 @@ class Gathered:
         """What differs from run to run."""
         measured: list[Measurement] = []
         for results in self.chapters.values():
-            name = results.chapter.name
-            measured.append(Measurement(f"proof of every obligation of {name}", results.proof.seconds, "s"))
-            for exploration in results.explorations:
-                name = exploration.world.name
-                measured.append(Measurement(f"exploration of {name}", exploration.seconds, "s"))
-                measured.append(
-                    Measurement(f"distinct states of {name} a second", exploration.states_per_second, "states/s")
-                )
+            measured += results.measurements()
         for name, report in self.reports.items():
             measured.append(Measurement(f"conformance run of {name}", report.seconds, "s"))
         measured.append(Measurement("all offenders", self.offenders.seconds, "s"))
@@ -186,7 +188,7 @@ def _judged(name: str, told: Told) -> ConformanceReport:
 def book_of(gathered: Gathered, runs: Mapping[str, Mapping[str, tuple[SampleRun, ...]]]) -> Book:
     """The generated part of the site."""
     main, *others = gathered.evidence(runs)
-    return Book(main, others)
+    return Book(main, others, Pages(main).word_files())
 
 
 def samples(told: Told = lambda what, done, total: None) -> dict[str, dict[str, tuple[SampleRun, ...]]]:

@@ -25,7 +25,7 @@ FULL: dict[str, tuple[ValueTerm, ...]] = {
         EXAMPLES[Family.INFRA], EXAMPLES[Family.CONTENT], EXAMPLES[Family.CANCEL], EXAMPLES[Family.FENCE]
     ),
     "skip.code": const(EXAMPLES[Family.CONTENT], EXAMPLES[Family.INFRA]),
-    "*.message": (NULL,),
+    "*.message": const("what went wrong"),
     "*.delay": const(1),
     "park.provider_ref": const("ref"),
     "park.next_poll_at": later(0, 1),
@@ -68,7 +68,9 @@ JOB_PLAIN = World(
     arguments=FULL,
     settings={**PLAIN, "cancel_wins": False},
     untaken=_NO_PARK | _NO_WORDS,
-    unreached=frozenset({"waiting_provider_reached", "skipped_reached", "expired_reached", "poll_resumed"}),
+    unreached=frozenset(
+        {"waiting_provider_reached", "skipped_reached", "expired_reached", "poll_resumed", "single_attempt"}
+    ),
 )
 
 JOB_PARKED = World(
@@ -78,7 +80,7 @@ JOB_PARKED = World(
     population=jobs(1, "w1"),
     horizon=6,
     arguments={**FULL, "enqueue.max_attempts": const(1, 2), "enqueue.deadline_at": later(4)},
-    settings={**PARKING, "registers_skip": False, "registers_expired": False},
+    settings={**PARKING, "max_polls": 2, "registers_skip": False, "registers_expired": False},
     legacy=False,
     untaken=frozenset(
         {"skip", "recover/expired", "expire_overdue/expired", "expire_overdue/cancelled", "expire_overdue/exhausted"}

@@ -26,6 +26,7 @@ from fencepost_verification.documents.evidence_input import (
     Share,
     WorldFigures,
 )
+from fencepost_verification.documents.pages import Pages
 from fencepost_verification.documents.sample_runs import sample_runs
 from fencepost_verification.evidence import Held, Trace, replayed
 from fencepost_verification.explore.necessity import (
@@ -152,7 +153,7 @@ def site_root(tmp_path_factory: pytest.TempPathFactory, evidence: Evidence) -> P
     shutil.copy(REPOSITORY / hooks, root / hooks)
     shutil.copy(REPOSITORY / "mkdocs.yml", root)
     shutil.copytree(REPOSITORY / "docs", root / "docs", ignore=shutil.ignore_patterns("reference"))
-    site.write(root, Book(evidence))
+    site.write(root, Book(evidence, appendices=Pages(evidence).word_files()))
     site.write_measurements(root, [MEASURED])
     return root
 

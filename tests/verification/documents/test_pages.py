@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from fencepost_model.case_order import is_in_order, negations_of_earlier
 from fencepost_model.contract import Contract, transition_name
 from fencepost_model.error_codes import PATTERNS, UnclassifiedCode, classify
 from fencepost_model.semantics import conditions
@@ -28,10 +29,8 @@ from fencepost_verification.documents.evidence_input import (
 from fencepost_verification.documents.pages import (
     Pages,
     anchor_of,
-    is_in_order,
     measured_page,
     meeting,
-    negations_of_earlier,
     overlaps,
 )
 from fencepost_verification.documents.wording import Speech, in_words

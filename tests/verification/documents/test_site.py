@@ -16,9 +16,15 @@ from fencepost_model.terms import AnyOf, AtMost, Less
 from fencepost_verification.documents import site
 from fencepost_verification.documents.book import Book
 from fencepost_verification.documents.evidence_input import Evidence
+from fencepost_verification.documents.pages import Pages
 from fencepost_verification.documents.site import Fault
 
 REFERENCE = Path("docs/reference")
+
+
+def book(evidence: Evidence) -> Book:
+    """The pages of one contract, with those about words to which they link."""
+    return Book(evidence, appendices=Pages(evidence).word_files())
 
 
 @pytest.fixture
@@ -32,13 +38,13 @@ def root(site_root: Path, tmp_path: Path) -> Path:
 
 
 def test_what_was_written_is_fresh(root: Path, evidence: Evidence) -> None:
-    assert site.check(root, Book(evidence)) == []
-    assert site.write(root, Book(evidence)) == []
+    assert site.check(root, book(evidence)) == []
+    assert site.write(root, book(evidence)) == []
 
 
 def test_writing_starts_from_nothing(tmp_path: Path, root: Path, evidence: Evidence) -> None:
     empty = tmp_path / "empty"
-    written = site.write(empty, Book(evidence))
+    written = site.write(empty, book(evidence))
     assert sorted(written) == sorted(path.relative_to(root).as_posix() for path in (root / REFERENCE).iterdir())
     for name in written:
         assert (empty / name).read_text() == (root / name).read_text()
@@ -65,7 +71,7 @@ def test_a_boundary_that_was_moved_makes_its_page_stale(root: Path, evidence: Ev
 
     mutant = with_guard(contract, "recover", strictly)
     assert mutant != contract
-    stale = site.check(root, Book(replace(evidence, contract=mutant)))
+    stale = site.check(root, book(replace(evidence, contract=mutant)))
     (job,) = [each for each in stale if each.path == "docs/reference/job.md"]
     assert job.fault is Fault.DIFFERS
     told = str(job)
@@ -78,7 +84,7 @@ def test_a_boundary_that_was_moved_makes_its_page_stale(root: Path, evidence: Ev
 def test_only_the_pages_that_tell_a_change_are_stale(root: Path, evidence: Evidence, contract: Contract) -> None:
     first = replace(contract.invariants[0], meaning="Something else holds.")
     changed = replace(contract, invariants=(first, *contract.invariants[1:]))
-    stale = {each.path for each in site.check(root, Book(replace(evidence, contract=changed)))}
+    stale = {each.path for each in site.check(root, book(replace(evidence, contract=changed)))}
     assert "docs/reference/invariants.md" in stale
     assert "docs/reference/vocabulary.md" not in stale
     assert "docs/reference/job.svg" not in stale
@@ -89,7 +95,7 @@ def test_a_status_that_was_added_makes_the_diagram_stale(root: Path, evidence: E
     statuses = tuple(replace(s, terminal=False) if s.name == "expired" else s for s in machine.statuses)
     changed = replace(contract, machines=(replace(machine, statuses=statuses), *contract.machines[1:]), checked=False)
     assert "docs/reference/job.svg" in {
-        each.path for each in site.check(root, Book(replace(evidence, contract=changed)))
+        each.path for each in site.check(root, book(replace(evidence, contract=changed)))
     }
 
 
@@ -98,34 +104,34 @@ def test_pages_edited_by_hand_are_stale_and_written_anew(root: Path, evidence: E
     for name in names:
         path = root / REFERENCE / name
         path.write_text(path.read_text().replace("pending", "pendant").replace("object", "abject"))
-    stale = site.check(root, Book(evidence))
+    stale = site.check(root, book(evidence))
     assert sorted(each.path for each in stale) == [f"docs/reference/{name}" for name in names]
     for each in stale:
         assert each.fault is Fault.DIFFERS
         assert each.difference
-    assert sorted(site.write(root, Book(evidence))) == [f"docs/reference/{name}" for name in names]
-    assert site.check(root, Book(evidence)) == []
+    assert sorted(site.write(root, book(evidence))) == [f"docs/reference/{name}" for name in names]
+    assert site.check(root, book(evidence)) == []
 
 
 def test_pages_that_are_gone_are_missed(root: Path, evidence: Evidence) -> None:
     names = ["job.svg", "settings.md"]
     for name in names:
         (root / REFERENCE / name).unlink()
-    stale = sorted(((each.path, each.fault) for each in site.check(root, Book(evidence))), key=lambda pair: pair[0])
+    stale = sorted(((each.path, each.fault) for each in site.check(root, book(evidence))), key=lambda pair: pair[0])
     assert stale == [(f"docs/reference/{name}", Fault.MISSING) for name in names]
 
 
 def test_a_page_that_nothing_yields_is_reported(root: Path, evidence: Evidence) -> None:
     (root / REFERENCE / "notes.md").write_text("# By hand\n")
     (root / REFERENCE / "old.md").write_text((root / REFERENCE / "token.md").read_text())
-    stale = site.check(root, Book(evidence))
+    stale = site.check(root, book(evidence))
     assert {(each.path, each.fault) for each in stale} == {
         ("docs/reference/notes.md", Fault.UNKNOWN),
         ("docs/reference/old.md", Fault.UNKNOWN),
     }
     assert all("remove it" in str(each) for each in stale)
     # Writing removes what an earlier run generated, and never what somebody wrote.
-    assert site.write(root, Book(evidence)) == ["docs/reference/old.md"]
+    assert site.write(root, book(evidence)) == ["docs/reference/old.md"]
     assert (root / REFERENCE / "notes.md").exists()
 
 

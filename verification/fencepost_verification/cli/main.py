@@ -7,7 +7,7 @@ import traceback
 
 import typer
 
-from fencepost_verification.cli import checks, judging, publishing
+from fencepost_verification.cli import checks, exporting, judging, publishing
 from fencepost_verification.evidence import EXIT_UNKNOWN
 
 app = typer.Typer(
@@ -25,6 +25,7 @@ app.command()(judging.smoke)
 app.command()(judging.conform)
 app.command()(judging.offenders)
 app.command()(judging.schema)
+app.add_typer(exporting.export)
 app.command()(publishing.documents)
 app.command()(publishing.verify)
 

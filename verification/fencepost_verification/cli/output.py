@@ -47,7 +47,8 @@ def print_json(result: dict[str, Any]) -> None:
 
 def table(title: str, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     """A table; columns whose first cell is a number stand to the right."""
-    shown = Table(title=title, title_justify="left", header_style="bold", pad_edge=False)
+    console().print(Text(title, style="italic"), soft_wrap=True)
+    shown = Table(header_style="bold", pad_edge=False)
     listed = [tuple(row) for row in rows]
     for index, head in enumerate(heads):
         number = bool(listed) and listed[0][index].replace(",", "").isdigit()

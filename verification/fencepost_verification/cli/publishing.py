@@ -13,34 +13,45 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from fencepost_verification.cli.checks import Chosen, chapter
 from fencepost_verification.cli.output import JSON, Shown, console, failures, finish, print_json, staged_progress
 from fencepost_verification.documents import site
+from fencepost_verification.documents.book import Book
 from fencepost_verification.evidence import EXIT_HELD, EXIT_REFUTED, Held
 from fencepost_verification.explore.necessity import Necessary, Redundant
-from fencepost_verification.gathering import Gathered, book_of, gather, samples
+from fencepost_verification.gathering import Gathered, book_of, examined, gather, samples, samples_of
 
 Root = Annotated[Path, typer.Option(help="The checkout whose docs/ is meant.", file_okay=False, exists=True)]
 
 
 def documents(
     check: Annotated[bool, typer.Option("--check", help="Write nothing; fail when a page is stale.")] = False,
+    contract: Chosen = "",
     root: Root = Path(),
 ) -> None:
     """Write the generated pages of the site from the model and the results of every check, or compare them.
 
-    Exit: 0 written, or fresh; 1 a page is stale.
+    With --contract the pages of that contract alone are written, to docs/reference below --root.
+
+    Exit: 0 written, or fresh; 1 a page is stale; 2 no such contract, or no checkout.
     """
-    _insist_on_a_checkout(root)
+    alone = chapter(contract) if contract else None
+    if alone is None:
+        _insist_on_a_checkout(root)
     with staged_progress() as told:
-        gathered = gather(told)
-        book = book_of(gathered, samples(told))
+        if alone is not None:
+            results = examined(alone, told, contract)
+            book, measured = Book(results.evidence(samples_of(alone, told))), list(results.measurements())
+        else:
+            gathered = gather(told)
+            book, measured = book_of(gathered, samples(told)), gathered.measurements()
     if check:
         stale = site.check(root, book)
         _show(stale)
         console().print(f"{len(stale)} stale pages" if stale else "every generated page is fresh", highlight=False)
         finish(EXIT_REFUTED if stale else EXIT_HELD)
     changed = site.write(root, book)
-    site.write_measurements(root, gathered.measurements())
+    site.write_measurements(root, measured)
     console().print(f"{len(changed)} pages changed" if changed else "every page was fresh already", highlight=False)
 
 

@@ -42,7 +42,7 @@ from typing import Any, Final, TypeAlias, assert_never, cast
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
 
-from fencepost_model.contract import Contract
+from fencepost_model.contract import Contract, transition_name
 from fencepost_model.shapes import Actor, Field, Operation, Parameter, Selection, Sort
 from fencepost_model.terms import Const, FieldOf, Param, Value
 
@@ -242,17 +242,34 @@ def _object(description: str, properties: Json, *, optional: tuple[str, ...] = (
     }
 
 
+def beyond_single_rows(contract: Contract) -> Iterator[str]:
+    """Why a contract is about more than the row of its root and the tokens of those who act on it, if it is."""
+    root = contract.root
+    if not root.statuses:
+        yield f"a {root.name} has no statuses, so there is no row to judge"
+    for machine in contract.machines:
+        if machine is not root and machine.statuses:
+            yield f"a {machine.name} has statuses of its own, and belongs to a {machine.belongs_to}"
+    for operation, case in contract.transitions():
+        if operation.subject.machine != root.name:
+            yield f"{operation.name!r} acts on a {operation.subject.machine}, which belongs to a {root.name}"
+        if case.also:
+            yield f"{transition_name(operation, case)!r} changes each {case.also[0].subject.machine} of a set"
+
+
 @dataclass(frozen=True)
 class Shapes:
     """How the operations of a contract look on the wire.
 
-    Raises ``ValueError`` for a contract that version 1 cannot carry: an operation over more than one member beside its
-    root, or names that meet in one message.
+    Raises ``ValueError`` for a contract that version 1 cannot carry: one about more than single rows
+    (``beyond_single_rows``), an operation over more than one member beside its root, or names that meet in one message.
     """
 
     contract: Contract
 
     def __post_init__(self) -> None:
+        for reason in beyond_single_rows(self.contract):
+            raise ValueError(f"version {VERSION} of the protocol carries one row: {reason}")
         for operation in self.contract.operations:
             names = [
                 self.subject,

@@ -28,7 +28,7 @@ TOLD_IN_FULL: Final = 5
 """How many failing runs a terminal shows step by step; JSON has them all."""
 
 
-BEYOND = "judged with one job in the store: the order of claims, limits, and effects on other jobs are not judged"
+BEYOND = "judged with one row in the store: the order of sweeps, limits, and effects on other rows are not judged"
 """What no run of this version looks at, said in each report so that nobody reads more into a verdict."""
 
 

@@ -59,6 +59,7 @@ from fencepost_model.terms import (
     walk,
 )
 from fencepost_model.worlds import World
+from fencepost_verification.conformance.protocol import beyond_single_rows
 
 Sign: TypeAlias = str | bool
 Situation: TypeAlias = tuple[str | None, bool, tuple[Sign, ...]]
@@ -286,12 +287,15 @@ class _Asked:
 class Lens:
     """Sees the states of a world as situations, and knows what to try in each. The subject is the root of aggregate 0.
 
-    Raises ``NotToured`` when the world has more than one aggregate, or lets the store choose among several values.
+    Raises ``NotToured`` when the world has more than one aggregate or its contract is about more than single rows, or
+    when it lets the store choose among several values.
     """
 
     def __init__(self, world: World) -> None:
         if world.population.aggregates != 1:
             raise NotToured(f"the tour walks worlds of one {world.contract.root.name}; world {world.name!r} has more")
+        for reason in beyond_single_rows(world.contract):
+            raise NotToured(f"the tour judges single rows, and cannot judge {world.contract.name!r} yet: {reason}")
         self.world = world
         self.semantics = Semantics(world.contract, world.population, world.profile())
         self.root = world.contract.root.name

@@ -493,17 +493,20 @@ class Judge:
             variables = statement.over
             ends: dict[str, Row] = {}
             rows: dict[str, Row] = {variables[0].name: row}
+            params: Mapping[str, Value] = {}
             tokens: Sequence[tuple[Token, ...]] = list(permutations(path.issued, len(variables) - 1))
             if isinstance(statement, StepProperty):
-                if operation is None or (statement.by is not None and statement.by is not operation.actor):
+                if operation is None or not statement.speaks_of(operation):
                     continue
                 rows = {variables[0].name: before.rows[0][0]}
                 ends = {variables[0].name: row}
-                if statement.by is not None and len(variables) > 1 and attempt is not None:
+                if statement.restricted and len(variables) > 1 and attempt is not None:
                     tokens = [(attempt.token,)]
+                if statement.of is not None and attempt is not None:
+                    params = attempt.params
             for chosen in tokens:
                 bound = {**rows, **{v.name: t for v, t in zip(variables[1:], chosen, strict=True)}}
-                yield statement.name, reading(bound, now, {}, ends or {**bound}) is True
+                yield statement.name, reading(bound, now, params, ends or {**bound}) is True
 
     # -- values --------------------------------------------------------------------------------------------------------
 

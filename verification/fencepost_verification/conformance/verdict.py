@@ -153,7 +153,8 @@ class Clause:
 def clauses_of(contract: Contract) -> Iterator[Clause]:
     """Every clause that a run can judge, in the order written."""
     yield Clause(RESET, "store", "", "A reset leaves an empty store.")
-    yield Clause(LOAD, "store", "", "A row of an older program stands as it was written.")
+    if contract.root.legacy_rows:
+        yield Clause(LOAD, "store", "", "A row of an older program stands as it was written.")
     yield Clause(CLOCK, "store", "", "Time alone changes nothing.")
     for operation in contract.operations:
         for guard in operation.guards:

@@ -30,7 +30,7 @@ class Book:
         """Every generated file but the diagrams: its path in the folder, and its text."""
         found = Pages(self.main, self.chapters, tuple(self.appendices)).files()
         for evidence in self.chapters:
-            for name, text in Pages(evidence).chapter_files().items():
+            for name, text in Pages(evidence, up="../").chapter_files().items():
                 found[f"{evidence.contract.name}/{name}"] = text
         return {**found, **self.appendices}
 
