@@ -12,7 +12,11 @@ from dataclasses import dataclass
 
 from fencepost_model.contract import Contract
 from fencepost_model.job_contract import JOB_CONTRACT
-from fencepost_model.machines import job_worlds
+from fencepost_model.machines import admission_worlds, attempt_worlds, hook_worlds, job_worlds, wakeup_worlds
+from fencepost_model.machines.admission import ADMISSION_CONTRACT, GROUP_CONTRACT
+from fencepost_model.machines.attempt import ATTEMPT_CONTRACT
+from fencepost_model.machines.hook import HOOK_CONTRACT
+from fencepost_model.machines.wakeup import WAKEUP_CONTRACT
 from fencepost_model.worlds import World
 
 
@@ -55,6 +59,41 @@ SPECIFICATION: tuple[Chapter, ...] = (
         JOB_CONTRACT,
         job_worlds.WORLDS,
         job_worlds.SMALL_WORLDS,
+    ),
+    Chapter(
+        "Attempts, projections, artifacts",
+        "What hangs on a job: its attempts, the external task that mirrors it (INV-3), the artifacts it makes (INV-5).",
+        ATTEMPT_CONTRACT,
+        attempt_worlds.WORLDS,
+        attempt_worlds.SMALL_WORLDS,
+    ),
+    Chapter(
+        "Admission",
+        "How jobs get in: capacity counted under one lock, keys without duplicates, parents with their children.",
+        ADMISSION_CONTRACT,
+        admission_worlds.WORLDS,
+        admission_worlds.SMALL_WORLDS,
+    ),
+    Chapter(
+        "Several askers",
+        "One job that several callers asked for: each can withdraw, and the last one ends it (D-26).",
+        GROUP_CONTRACT,
+        admission_worlds.GROUP_WORLDS,
+        admission_worlds.GROUP_WORLDS,
+    ),
+    Chapter(
+        "Wake-ups",
+        "How a sleeping worker learns of new work, and why no notification is lost.",
+        WAKEUP_CONTRACT,
+        wakeup_worlds.WORLDS,
+        wakeup_worlds.SMALL_WORLDS,
+    ),
+    Chapter(
+        "Hooks",
+        "What runs inside the claim's transaction, and how one row whose hook raises is kept from stopping the others.",
+        HOOK_CONTRACT,
+        hook_worlds.WORLDS,
+        hook_worlds.SMALL_WORLDS,
     ),
 )
 """Every chapter, in the order in which they are read."""

@@ -1594,6 +1594,18 @@ STEP_PROPERTIES: tuple[StepProperty, ...] = (
         "A holder's failure is retried only if the next attempt can start before the deadline.",
         by=Actor.HOLDER,
     ),
+    *(
+        StepProperty(
+            f"message_belongs_to_code_{who}",
+            "§2 recover, release",
+            (JOB,),
+            implies(Not(Same(job("error_code"), job_after("error_code"))), Missing(job_after("error_message"))),
+            "A code that the contract itself writes stands without the words of an earlier error.",
+            by=by,
+            of=of,
+        )
+        for who, by, of in (("of_system", Actor.SYSTEM, None), ("of_release", None, "release"))
+    ),
     StepProperty(
         "claim_starts_afresh",
         "§2 claim",
