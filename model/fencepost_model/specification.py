@@ -26,8 +26,9 @@ class Chapter:
 
     ``worlds`` may all be explored by name. In ``small_worlds`` each guard is dropped in turn and each mutant is run, so
     they are kept to some ten thousand states; together they take every transition. ``toured`` are the worlds that a
-    conformance run walks; where none is named, those of ``worlds`` that have one aggregate. Raises ``ValueError`` when a world is one of another contract, or when
-    two share a name.
+    conformance run walks; where none is named, those of ``worlds`` that have one aggregate. ``extends`` is a contract
+    of which this one keeps every guard and effect: what is asked of those there is not asked again here. Raises
+    ``ValueError`` when a world is one of another contract, or when two share a name.
     """
 
     title: str
@@ -36,6 +37,7 @@ class Chapter:
     worlds: tuple[World, ...] = ()
     small_worlds: tuple[World, ...] = ()
     toured: tuple[World, ...] = ()
+    extends: Contract | None = None
 
     def __post_init__(self) -> None:
         names = [world.name for world in self.worlds]
@@ -66,6 +68,7 @@ SPECIFICATION: tuple[Chapter, ...] = (
         ATTEMPT_CONTRACT,
         attempt_worlds.WORLDS,
         attempt_worlds.SMALL_WORLDS,
+        extends=JOB_CONTRACT,
     ),
     Chapter(
         "Admission",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import cache
 from multiprocessing import get_context
@@ -19,6 +19,8 @@ from fencepost_model.specification import CHAPTERS, SPECIFICATION, Chapter
 from fencepost_model.worlds import World
 from fencepost_verification.explore.necessity import Conjunct, Finding, conjuncts_of, examine
 from fencepost_verification.explore.world import Exploration, explore
+from fencepost_verification.mutants.judging import Executioner, Fate, MutantReport
+from fencepost_verification.mutants.making import Mutant, mutants_of_chapter
 from fencepost_verification.prove.prover import Proof, prove
 from fencepost_verification.prove.redundancy import Implied, Redundancy
 
@@ -100,10 +102,14 @@ def necessity(
 ) -> list[Finding]:
     """Why each guard of a chapter is there whose name contains ``part``, in the order written, on two processes.
 
+    Guards of a contract that the chapter extends are explained there.
+
     ``progress`` is told which conjunct is next, how many are done and how many there are. ``name`` is what the chapter
     was asked for by, where it is not one of the specification: the other processes look it up again.
     """
-    conjuncts = [conjunct for conjunct in conjuncts_of(chapter.contract) if part in str(conjunct)]
+    known = frozenset(conjuncts_of(chapter.extends)) if chapter.extends else frozenset[Conjunct]()
+    own = (conjunct for conjunct in conjuncts_of(chapter.contract) if conjunct not in known)
+    conjuncts = [conjunct for conjunct in own if part in str(conjunct)]
     found: list[Finding] = []
     with ProcessPoolExecutor(max_workers=PROCESSES, mp_context=get_context("spawn")) as pool:
         # The order is that of the contract; each process takes a few at a time, for they differ much in length.
@@ -130,3 +136,29 @@ def finding_of(asked: tuple[str, Conjunct]) -> Finding:
 @cache
 def _redundancy(name: str) -> Redundancy:
     return Redundancy(chapter_named(name).contract)
+
+
+def mutants(chapter: Chapter, progress: Told = lambda stage, done, total: None, name: str = "") -> MutantReport:
+    """What becomes of each mutant of a chapter, on two processes; ``name`` is what the chapter was asked for by."""
+    made = [mutant.name for mutant in mutants_of_chapter(chapter)]
+    asked = [(name or chapter.name, number) for number in range(len(made))]
+    fates: list[Fate] = []
+    with ProcessPoolExecutor(max_workers=PROCESSES, mp_context=get_context("spawn")) as pool:
+        answers = pool.map(fate_of, asked, chunksize=8)
+        for number, mutant in enumerate(made):
+            progress(f"mutant of {chapter.name}: {mutant}", number, len(made))
+            fates.append(next(answers))
+    return MutantReport(chapter.name, tuple(fates))
+
+
+def fate_of(asked: tuple[str, int]) -> Fate:
+    """What becomes of the mutant so numbered of the named chapter."""
+    name, number = asked
+    mutants, executioner = _executioner(name)
+    return executioner.fate(mutants[number])
+
+
+@cache
+def _executioner(name: str) -> tuple[Sequence[Mutant], Executioner]:
+    chapter = chapter_named(name)
+    return mutants_of_chapter(chapter), Executioner(chapter)

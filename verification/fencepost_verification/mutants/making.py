@@ -16,6 +16,7 @@ from typing import Any, cast
 from fencepost_model.case_order import is_in_order, own_conditions
 from fencepost_model.contract import Contract
 from fencepost_model.shapes import Assignment, Case, ForEach, Guard, Operation, in_order
+from fencepost_model.specification import Chapter
 from fencepost_model.terms import AllOf, AtMost, Larger, Less, Smaller, Term, TruthTerm, ValueTerm
 
 
@@ -55,6 +56,12 @@ def mutants_of(contract: Contract) -> Iterator[Mutant]:
             seen[mutant.name] += 1
             number = seen[mutant.name]
             yield mutant if number == 1 else replace(mutant, place=f"{mutant.place} ({number})")
+
+
+def mutants_of_chapter(chapter: Chapter) -> list[Mutant]:
+    """The mutants of a chapter, but for those that are tried on the contract which it extends."""
+    known = frozenset(mutant.name for mutant in mutants_of(chapter.extends)) if chapter.extends else frozenset[str]()
+    return [mutant for mutant in mutants_of(chapter.contract) if mutant.name not in known]
 
 
 def _with(contract: Contract, operation: Operation) -> Contract:
