@@ -87,3 +87,10 @@ class ColumnVocabulary:
 
 STANDARD = ColumnVocabulary({})
 """The mapping of every field onto a column of its own name."""
+
+BESIDE: Mapping[str, str] = {
+    "worker_epoch": "worker_id",
+    "cancel_version": "cancel_requested_at",
+    "dispatch_error_code": "error_code",
+}
+"""Columns that some tables have beside the one that carries a standard field, and that field (source 000 §5.4)."""
