@@ -23,6 +23,7 @@ the generation that opened the attempt: any fresh identity will do, and a confor
 
 from __future__ import annotations
 
+from fencepost_model.arrows import arrows_kept
 from fencepost_model.error_codes import (
     EXAMPLES,
     JOB_DEADLINE_EXCEEDED,
@@ -1092,6 +1093,13 @@ INVARIANTS: tuple[Invariant, ...] = (
         "Work that a provider was given has a deadline.",
     ),
     Invariant(
+        "started_work_waits_for_nothing",
+        "§2 claim",
+        (JOB,),
+        implies(all_of(is_status(RUNNING, WAITING), OURS_ONLY), Missing(job("next_attempt_at"))),
+        "The time of the next attempt is set on nothing that we have started.",
+    ),
+    Invariant(
         "attempts_within_budget",
         "§3, D-15",
         (JOB,),
@@ -1277,6 +1285,7 @@ STARTS_RUNNING = all_of(Not(is_status(RUNNING)), ends_as(RUNNING))
 VISIBLE = tuple(field.name for field in FIELDS if not field.ghost)
 
 STEP_PROPERTIES: tuple[StepProperty, ...] = (
+    *arrows_kept(OPERATIONS),
     StepProperty(
         "INV-6",
         "INV-6",
@@ -1594,6 +1603,40 @@ STEP_PROPERTIES: tuple[StepProperty, ...] = (
         "A holder's failure is retried only if the next attempt can start before the deadline.",
         by=Actor.HOLDER,
     ),
+    StepProperty(
+        "recovery_says_why",
+        "§2 recover",
+        (JOB,),
+        all_of(
+            any_of(
+                ends_as(CANCELLED, EXPIRED),
+                OneOf(
+                    job_after("error_code"),
+                    (LEASE_TIMEOUT_RECOVERED, LEASE_TIMEOUT_MAX_ATTEMPTS, JOB_DEADLINE_EXCEEDED),
+                ),
+            ),
+            implies(ends_as(PENDING), Equal(job_after("origin"), Const(OURS))),
+        ),
+        "What recovery makes of a job carries the reason; what it puts back is a job of our own making.",
+        of="recover",
+    ),
+    StepProperty(
+        "free_hand_back_below_ceiling",
+        "§2 release, D-6",
+        (JOB,),
+        all_of(
+            implies(
+                Less(job_after("attempt_count"), job("attempt_count")),
+                Less(job("lease_generation"), Setting("release_ceiling")),
+            ),
+            implies(
+                all_of(ends_as(PENDING), Same(job("attempt_count"), job_after("attempt_count"))),
+                Equal(job_after("error_code"), Const(LEASE_RELEASE_CEILING)),
+            ),
+        ),
+        "A hand-back gives the attempt back only below the ceiling; one that counts says so.",
+        of="release",
+    ),
     *(
         StepProperty(
             f"message_belongs_to_code_{who}",
@@ -1827,6 +1870,15 @@ PROGRESS: tuple[Progress, ...] = (
         ),
         ("resume_poll",),
         "From the very instant at which a poll is due it can be resumed.",
+        at_once=True,
+    ),
+    Progress(
+        "overdue_can_be_ended",
+        "§2 expire_overdue, §7, D-5",
+        (JOB,),
+        all_of(is_status(PENDING, WAITING), OVERDUE.term),
+        ("expire_overdue",),
+        "From the very instant of its deadline a job that nobody holds can be ended.",
         at_once=True,
     ),
     Progress(
