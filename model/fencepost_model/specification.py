@@ -12,10 +12,28 @@ from dataclasses import dataclass
 
 from fencepost_model.contract import Contract
 from fencepost_model.job_contract import JOB_CONTRACT
-from fencepost_model.machines import admission_worlds, attempt_worlds, hook_worlds, job_worlds, wakeup_worlds
+from fencepost_model.machines import (
+    admission_worlds,
+    attempt_worlds,
+    command_worlds,
+    hook_worlds,
+    job_worlds,
+    pipeline_worlds,
+    run_worlds,
+    slot_worlds,
+    task_worlds,
+    validation_worlds,
+    wakeup_worlds,
+)
 from fencepost_model.machines.admission import ADMISSION_CONTRACT, GROUP_CONTRACT
 from fencepost_model.machines.attempt import ATTEMPT_CONTRACT
+from fencepost_model.machines.command import COMMAND_CONTRACT
 from fencepost_model.machines.hook import HOOK_CONTRACT
+from fencepost_model.machines.pipeline import PIPELINE_CONTRACT
+from fencepost_model.machines.run import RUN_CONTRACT
+from fencepost_model.machines.slot import SLOT_CONTRACT
+from fencepost_model.machines.task import TASK_CONTRACT
+from fencepost_model.machines.validation import VALIDATION_CONTRACT
 from fencepost_model.machines.wakeup import WAKEUP_CONTRACT
 from fencepost_model.worlds import World
 
@@ -97,6 +115,48 @@ SPECIFICATION: tuple[Chapter, ...] = (
         HOOK_CONTRACT,
         hook_worlds.WORLDS,
         hook_worlds.SMALL_WORLDS,
+    ),
+    Chapter(
+        "Runs, batches, requirements",
+        "Runs of a host, the processes that own them, and the batches by which they are resumed (INV-1, INV-2).",
+        RUN_CONTRACT,
+        run_worlds.WORLDS,
+        run_worlds.SMALL_WORLDS,
+    ),
+    Chapter(
+        "Render slots",
+        "The one place for a render on a worker and epoch, and when it may be given to another (INV-4).",
+        SLOT_CONTRACT,
+        slot_worlds.WORLDS,
+        slot_worlds.SMALL_WORLDS,
+    ),
+    Chapter(
+        "The task",
+        "A task that one process runs and steers: pause, resume, stop, retry, time-outs, and what is said of its end.",
+        TASK_CONTRACT,
+        task_worlds.WORLDS,
+        task_worlds.SMALL_WORLDS,
+    ),
+    Chapter(
+        "Pipelines",
+        "A run of tasks that wait for one another: join modes, policies, what a failure does downstream, and repair.",
+        PIPELINE_CONTRACT,
+        pipeline_worlds.WORLDS,
+        pipeline_worlds.SMALL_WORLDS,
+    ),
+    Chapter(
+        "Commands",
+        "How a command reaches the process that owns a task, has its effect at most once, and is always answered.",
+        COMMAND_CONTRACT,
+        command_worlds.WORLDS,
+        command_worlds.SMALL_WORLDS,
+    ),
+    Chapter(
+        "The validation gate",
+        "When a page counts as valid, and how trouble with the checking is kept apart from trouble with the page.",
+        VALIDATION_CONTRACT,
+        validation_worlds.WORLDS,
+        validation_worlds.SMALL_WORLDS,
     ),
 )
 """Every chapter, in the order in which they are read."""
