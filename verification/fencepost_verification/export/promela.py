@@ -4,13 +4,15 @@ Each observed field is one ``byte`` of SPIN's state vector (``explore.observatio
 one ``bit``, unseen fields and those that nothing in this world assigns are left out), each move of each aggregate one
 ``d_step``. Null is 255, strings are numbers from 128 on. All effects of a step read the state in which it begins, so a
 field is assigned only after every other effect that reads it; effects that read each other in a ring are refused, for
-SPIN's breadth-first search allows no variables outside the state to break it.
+SPIN's breadth-first search allows no variables outside the state to break it. What a step does to each of a set of
+members is one choice a member, made before any of that member's fields is assigned.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import assert_never
 
 from fencepost_model.semantics import Population, Semantics
@@ -41,7 +43,6 @@ from fencepost_model.terms import (
     TruthTerm,
     Value,
     ValueTerm,
-    fields_read,
 )
 from fencepost_model.worlds import World
 from fencepost_verification.explore.observation import Observation, Observed, observation_of
@@ -163,22 +164,28 @@ def _may_be_null(expression: str) -> bool:
 
 
 class PromelaWriter:
-    """Writes a world as Promela text. Raises ``ValueError`` for a world with legacy rows, which would need a choice."""
+    """Writes a world as Promela text. Raises ``ValueError`` for a world with legacy rows, which would need a choice.
 
-    def __init__(self, world: World) -> None:
+    The invariants named in ``asserted`` are asserted in the first state and at the end of each step. The first
+    assertion is a step of its own.
+    """
+
+    def __init__(self, world: World, asserted: Sequence[str] = ()) -> None:
         if world.legacy:
             raise ValueError(f"world {world.name!r} begins with a choice of legacy rows; export it without them")
         self.world = world
+        self.asserted = tuple(asserted)
         self.settings = world.profile()
         self.population = Population(world.population.root, 1)
         self.observation: Observation = observation_of(world.contract)
         self.strings: dict[str, int] = {}
         self.empty = Semantics(world.contract, self.population, self.settings).empty_rows()
         self.assigned = {
-            (next(v.machine for v in operation.over if v.name == assignment.field.entity), assignment.field.name)
+            (next(v.machine for v in over if v.name == assignment.field.entity), assignment.field.name)
             for operation in world.operations()
             for case in operation.cases
-            for assignment in case.effect
+            for over, effect in ((operation.over, case.effect), *((each.over, each.effect) for each in case.also))
+            for assignment in effect
         }
 
     def encode(self, value: Value) -> int:
@@ -212,8 +219,25 @@ class PromelaWriter:
         ]
         time = f":: d_step {{ now + {self.world.tick} <= {self.world.horizon} -> now = now + {self.world.tick} }}"
         declared = "\n".join(self._declarations())
-        body = "\n".join(f"    {line}" for line in (time, *moves))
-        return f"{declared}\n\nactive proctype world() {{\nend: do\n{body}\n  od\n}}\n"
+        body = "\n".join(f"    {self._checked(line)}" for line in (time, *moves))
+        first = "  assert(lawful);\n" if self.asserted else ""
+        return f"{declared}\n{self._lawful()}\nactive proctype world() {{\n{first}end: do\n{body}\n  od\n}}\n"
+
+    def _checked(self, option: str) -> str:
+        return f"{option.removesuffix(' }')}; assert(lawful) }}" if self.asserted else option
+
+    def _lawful(self) -> str:
+        """The definition of what is asserted."""
+        if not self.asserted:
+            return ""
+        said = [
+            _Reader(self, aggregate, binding, {}).truth(invariant.statement)
+            for invariant in self.world.contract.invariants
+            if invariant.name in self.asserted
+            for aggregate in range(self.world.population.aggregates)
+            for binding in self.population.bindings(invariant.over)
+        ]
+        return f"#define lawful ({' && '.join(said) or 'true'})\n"
 
     def _declarations(self) -> Iterator[str]:
         yield "byte now = 0;"
@@ -238,35 +262,68 @@ class PromelaWriter:
 
     def _option(self, operation: Operation, case: Case, reader: _Reader) -> str:
         guards = [reader.truth(guard.term) for guard in (*operation.guards, *case.when)]
-        steps = [" && ".join(guards) or "true"]
-        for assignment in _readers_first(case.effect):
+        changes = [*self._changes(case.effect, reader), *self._changes_of_many(case, reader)]
+        steps = [" && ".join(guards) or "true", *(change.text for change in _readers_first(changes))]
+        return f":: d_step {{ {'; '.join(steps)} }}"
+
+    def _changes(self, effect: Sequence[Assignment], reader: _Reader) -> Iterator[_Change]:
+        """One change for each observed field that is assigned."""
+        for assignment in effect:
             slot = reader.binding[assignment.field.entity]
             closeness = self.closeness(slot, assignment.field.name)
             if closeness is Observed.NOT:
                 continue
             name = self.variable(reader.aggregate, slot, assignment.field.name)
             if closeness is Observed.NULLNESS:
-                steps.append(f"{name} = ({reader.missing(assignment.value)} -> 0 : 1)")
+                value = f"({reader.missing(assignment.value)} -> 0 : 1)"
             else:
-                steps.append(f"{name} = {reader.number(assignment.value)}")
-        return f":: d_step {{ {'; '.join(steps)} }}"
+                value = reader.number(assignment.value)
+            yield _Change(frozenset({name}), frozenset(_NAME.findall(value)), f"{name} = {value}")
+
+    def _changes_of_many(self, case: Case, reader: _Reader) -> Iterator[_Change]:
+        """One change for each member that a set of the case may select: all its fields, under one condition."""
+        for each in case.also:
+            for binding in self.population.below(reader.binding, each.over):
+                member = replace(reader, binding=binding)
+                changes = _readers_first(list(self._changes(each.effect, member)))
+                if not changes:
+                    continue
+                selected = member.truth(each.where)
+                yield _Change(
+                    frozenset[str]().union(*(change.writes for change in changes)),
+                    frozenset(_NAME.findall(selected)).union(*(change.reads for change in changes)),
+                    f"if :: {selected} -> {'; '.join(change.text for change in changes)} :: else -> skip fi",
+                )
 
 
-def _readers_first(effect: Sequence[Assignment]) -> list[Assignment]:
-    """The assignments in an order in which none changes what a later one reads."""
-    waiting = list(effect)
-    ordered: list[Assignment] = []
+@dataclass(frozen=True)
+class _Change:
+    """A statement of a ``d_step``, with the names of the variables that it assigns and of what it reads."""
+
+    writes: frozenset[str]
+    reads: frozenset[str]
+    text: str
+
+
+_NAME = re.compile(r"[A-Za-z]\w*")
+
+
+def _readers_first(changes: Sequence[_Change]) -> list[_Change]:
+    """The changes in an order in which none assigns what a later one reads."""
+    waiting = list(changes)
+    ordered: list[_Change] = []
     while waiting:
         for candidate in waiting:
-            if not any(candidate.field in fields_read(other.value) for other in waiting if other is not candidate):
+            if not any(candidate.writes & other.reads for other in waiting if other is not candidate):
                 break
         else:
-            raise ValueError(f"the effects on {', '.join(a.field.name for a in waiting)} read each other in a ring")
+            names = sorted(name for change in waiting for name in change.writes)
+            raise ValueError(f"the effects on {', '.join(names)} read each other in a ring")
         waiting.remove(candidate)
         ordered.append(candidate)
     return ordered
 
 
-def promela(world: World) -> str:
-    """A world as Promela text."""
-    return PromelaWriter(world).text()
+def promela(world: World, asserted: Sequence[str] = ()) -> str:
+    """A world as Promela text; with the names of invariants, one that SPIN stops in where one of them breaks."""
+    return PromelaWriter(world, asserted).text()

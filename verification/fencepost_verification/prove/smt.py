@@ -235,6 +235,22 @@ def as_whole(number: Expression) -> Expression:
     return _arith(_core.Z3_mk_real2int(_ref, cast(Any, number).ast))
 
 
+# --- writing ----------------------------------------------------------------------------------------------------------
+
+
+def declarations(formulas: Iterable[Formula]) -> str:
+    """What SMT-LIB 2 has to be told of sorts, constants and functions before it can read these formulas."""
+    raw = [_raw(formula) for formula in formulas]
+    told: str = _core.Z3_benchmark_to_smtlib_string(_ref, "", "", "", "", len(raw), _array(raw), _TRUE.ast)
+    lines = told.partition("(assert")[0].splitlines()
+    return "".join(f"{line}\n" for line in lines if line.startswith("(declare"))
+
+
+def written(formula: Formula) -> str:
+    """A formula as SMT-LIB 2 writes it."""
+    return str(_raw(formula).sexpr())
+
+
 # --- asking -----------------------------------------------------------------------------------------------------------
 
 

@@ -1,0 +1,351 @@
+"""The obligations of a proof as SMT-LIB 2 scripts, and the opinion of a second solver on each of them.
+
+Theory
+======
+``prover`` asks z3. What it asks is written here as text, in the language that all solvers read, and cvc5 is asked the
+same again: every obligation by itself, none of them taken from z3's answers. The two share the reading of terms as
+formulas (``encoding``), which plain evaluation judges; they share no solver.
+
+Obligations with one hypothesis make one *section*: the lawful state and what the transition supposes are told once,
+then each denial in a frame of its own (push, assert, check-sat, pop). A section as a whole is a script; so is each
+obligation by itself, with the same hypothesis and one question.
+
+An obligation whose hypothesis cannot be true would hold of anything: so each section asks first whether it can. cvc5
+says *unsat* to a denial: held. *sat*: refuted. Anything else: unknown.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+
+from fencepost_model.contract import Contract
+from fencepost_model.shapes import Operation
+from fencepost_verification.evidence import Held, Refuted, Unknown, Verdict
+from fencepost_verification.prove import smt
+from fencepost_verification.prove.cvc5_session import Cvc5Session
+from fencepost_verification.prove.obligations import (
+    Attempt,
+    Goal,
+    Kind,
+    Step,
+    all_suppositions,
+    beginnings,
+    called,
+    case_goals,
+    inductive_goals,
+    initial_goals,
+    keys_of,
+    needs_step,
+    step_goals,
+    step_of,
+    tick_of,
+)
+from fencepost_verification.prove.progress import WaysOn
+from fencepost_verification.prove.prover import BY_FRAME, UNBOUNDED, VACUOUS, Proof
+from fencepost_verification.prove.smt import Answer, Formula
+from fencepost_verification.prove.universe import Universe
+
+BY_CVC5 = f"proved by cvc5 {UNBOUNDED}"
+_HEAD = "(set-option :incremental true)\n(set-logic ALL)\n"
+
+
+@dataclass(frozen=True)
+class Query:
+    """One obligation as a question. ``denial`` must be impossible, or possible where ``wanted`` says so.
+
+    ``possible`` is what the obligation supposes beside its section's hypothesis: that its entities are there.
+    """
+
+    obligation: str
+    kind: Kind
+    transition: str | None
+    statement: str | None
+    denial: Formula
+    possible: Formula = True
+    wanted: Answer = Answer.UNSATISFIABLE
+    framed: bool = False
+
+    @property
+    def asked(self) -> bool:
+        """Whether there is anything to ask: not when the step touches nothing that the statement reads."""
+        return not (self.framed and self.denial is False)
+
+
+@dataclass(frozen=True)
+class Section:
+    """Obligations with one hypothesis. ``everything`` says that all entities are there."""
+
+    name: str
+    hypothesis: tuple[Formula, ...]
+    everything: Formula
+    queries: tuple[Query, ...]
+
+    @cached_property
+    def _formulas(self) -> tuple[Formula, ...]:
+        said = (formula for query in self.queries for formula in (query.denial, query.possible))
+        return (*self.hypothesis, self.everything, *said)
+
+    @cached_property
+    def head(self) -> str:
+        """The declarations and the hypothesis."""
+        supposed = "\n".join(_assertion(formula) for formula in self.hypothesis if formula is not True)
+        return f"{_HEAD}{smt.declarations(self._formulas)}{supposed}\n"
+
+    def script(self) -> str:
+        """One script for all: first whether the hypothesis can be true, then a question for each obligation."""
+        questions = [_question(f"the hypothesis of {self.name} is possible", self.everything)]
+        questions += [_question(query.obligation, query.denial) for query in self.queries if query.asked]
+        return self.head + "".join(questions)
+
+    def alone(self, query: Query) -> str:
+        """A script for one obligation: it asks whether what it supposes is possible, and then whether it can fail."""
+        formulas = (*self.hypothesis, query.possible, query.denial)
+        supposed = "\n".join(_assertion(formula) for formula in self.hypothesis if formula is not True)
+        return (
+            f"{_HEAD}{smt.declarations(formulas)}{supposed}\n"
+            f"{_question(f'what is supposed by: {query.obligation}', query.possible)}"
+            f"{_question(query.obligation, query.denial)}"
+        )
+
+
+def _assertion(formula: Formula) -> str:
+    return f"(assert {smt.written(formula)})"
+
+
+def _question(name: str, formula: Formula) -> str:
+    return f"; {name}\n(push 1)\n{_assertion(formula)}\n(check-sat)\n(pop 1)\n"
+
+
+# --- what there is to ask ---------------------------------------------------------------------------------------------
+
+
+def sections(contract: Contract) -> Iterator[Section]:
+    """Every obligation of a contract that a solver decides, in the order in which ``prover`` decides them."""
+    universe = Universe(contract, keys_of(contract), milliseconds=1)
+    everything = smt.conj(universe.present(universe.entities))
+    lawful = (universe.background, *(said for _, said in universe.lawful))
+    for beginning in beginnings(universe):
+        rows = tuple(smt.implies(universe.there(key), said) for key, said in beginning.rows.items())
+        goals = list(initial_goals(universe, beginning))
+        yield Section(
+            beginning.name,
+            (universe.background, *rows),
+            everything,
+            tuple(_query(universe, goal, frozenset()) for goal in goals),
+        )
+    steps = [tick_of(universe)]
+    yield _steps(universe, lawful, everything, steps[0])
+    for operation in contract.operations:
+        call = called(universe, operation)
+        yield Section(
+            operation.name,
+            (*lawful, call.allowed()),
+            everything,
+            tuple(_query(universe, goal, call.keys) for goal in case_goals(call)),
+        )
+        for case in operation.cases:
+            steps.append(step_of(universe, call, case))
+            yield _steps(universe, lawful, everything, steps[-1])
+    yield Section("what is supposed occurs", lawful, everything, tuple(_occurrences(universe, steps)))
+    for progress in contract.progress:
+        ways = WaysOn(universe, progress)
+        present = smt.conj(universe.present(ways.keys))
+        name = f"{progress.name}: {' or '.join(progress.bound)}"
+        denial = smt.conj((present, ways.none_ever()))
+        query = Query(name, Kind.PROGRESS, None, progress.name, denial, present)
+        yield Section(progress.name, (*lawful, ways.supposed()), present, (query,))
+
+
+def _steps(universe: Universe, lawful: Sequence[Formula], everything: Formula, step: Step) -> Section:
+    goals = [*inductive_goals(universe, step, frame=True), *step_goals(universe, step)]
+    queries = tuple(_query(universe, goal, step.keys) for goal in goals)
+    return Section(step.name, (*lawful, step.hypothesis), everything, queries)
+
+
+def _query(universe: Universe, goal: Goal, keys: frozenset[str]) -> Query:
+    """A goal as one question: some attempt succeeds, all its entities being there."""
+    about = None if isinstance(goal.statement, Operation) else goal.statement.name
+    there = [_present(universe, keys, attempt) for attempt in goal.attempts]
+    denied = [smt.conj((here, a.asked)) for here, a in zip(there, goal.attempts, strict=True) if a.asked is not False]
+    possible = smt.disj(there) if there else smt.conj(universe.present(keys or {universe.contract.root.name}))
+    framed = bool(goal.framed) and not goal.attempts
+    return Query(goal.name, goal.kind, goal.transition, about, smt.disj(denied), possible, framed=framed)
+
+
+def _present(universe: Universe, keys: frozenset[str], attempt: Attempt) -> Formula:
+    return smt.conj(universe.present(keys | set(attempt.placement.values())))
+
+
+def _occurrences(universe: Universe, steps: Sequence[Step]) -> Iterator[Query]:
+    """What statements suppose, in a lawful state or in one of the steps."""
+    for supposition in all_suppositions(universe.contract):
+        ways: list[Formula] = []
+        for step in steps if needs_step(supposition.term) else (None,):
+            keys = step.keys if step is not None else frozenset[str]()
+            supposed = step.hypothesis if step is not None else True
+            ways.extend(
+                smt.conj((_present(universe, keys, attempt), supposed, attempt.asked))
+                for attempt in supposition.occurrences(universe, step)
+            )
+        name = f"what {supposition.statement.name} supposes occurs ({supposition.number})"
+        statement = supposition.statement.name
+        yield Query(name, Kind.OCCURS, None, statement, smt.disj(ways), wanted=Answer.SATISFIABLE)
+
+
+# --- a second opinion -------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Opinion:
+    """What cvc5 says of one obligation, called as ``prover`` calls it; ``seconds`` is a share of its section's."""
+
+    name: str
+    kind: Kind
+    transition: str | None
+    statement: str | None
+    verdict: Verdict
+    seconds: float
+
+
+@dataclass
+class _Asked:
+    """Opinions as they come."""
+
+    milliseconds: int
+    found: list[Opinion] = field(default_factory=list[Opinion])
+
+    def section(self, section: Section) -> None:
+        began = time.perf_counter()
+        verdicts = _opinions(section, self.milliseconds)
+        share = (time.perf_counter() - began) / max(1, len(verdicts))
+        self.found.extend(
+            Opinion(query.obligation, query.kind, query.transition, query.statement, verdict, share)
+            for query, verdict in verdicts
+        )
+
+
+def _opinions(section: Section, milliseconds: int) -> list[tuple[Query, Verdict]]:
+    asking = _Asking(section, milliseconds)
+    (possible, *said) = asking.answers(section.script())
+    waiting = iter(said)
+    verdicts: list[tuple[Query, Verdict]] = []
+    for query in section.queries:
+        told = query.statement or query.obligation
+        answer = next(waiting) if query.asked else Answer.UNSATISFIABLE
+        supposed = possible
+        if query.wanted is Answer.UNSATISFIABLE and possible is not Answer.SATISFIABLE:
+            # With all entities there at once it cannot be, or is not known to be: perhaps with those of this one.
+            supposed = asking.possible(query.possible)
+        verdicts.append((query, _verdict(query, told, answer, supposed)))
+    return verdicts
+
+
+class _Asking:
+    """The questions of one section; what cvc5 leaves open is asked again in search of a finite model."""
+
+    def __init__(self, section: Section, milliseconds: int) -> None:
+        self._section = section
+        self._milliseconds = milliseconds
+        self._known: dict[Formula, Answer] = {}
+
+    def answers(self, script: str) -> list[Answer]:
+        """The answers to a script."""
+        first = Cvc5Session(self._milliseconds).run(script)
+        if Answer.UNKNOWN not in first:
+            return first
+        again = Cvc5Session(self._milliseconds, finite=True).run(script)
+        return [new if old is Answer.UNKNOWN else old for old, new in zip(first, again, strict=True)]
+
+    def possible(self, formula: Formula) -> Answer:
+        """Whether a formula is possible under the section's hypothesis; each is asked once."""
+        if formula not in self._known:
+            (self._known[formula],) = self.answers(self._section.head + _question("possible", formula))
+        return self._known[formula]
+
+
+def _verdict(query: Query, told: str, answer: Answer, supposed: Answer) -> Verdict:
+    if query.wanted is Answer.SATISFIABLE:
+        if answer is Answer.SATISFIABLE:
+            return Held(told, "a model of cvc5")
+        reason = f"{VACUOUS}: cvc5 finds that it cannot be" if answer is Answer.UNSATISFIABLE else "cvc5 gave up"
+        return Unknown(told, f"{query.obligation}: {reason}")
+    if supposed is Answer.UNSATISFIABLE:
+        return Unknown(told, f"{VACUOUS}: what {query.obligation!r} supposes is impossible")
+    if answer is Answer.SATISFIABLE:
+        return Refuted(told, f"{query.obligation}: cvc5 finds a lawful state from which it fails")
+    if answer is Answer.UNKNOWN or supposed is Answer.UNKNOWN:
+        return Unknown(told, f"{query.obligation}: cvc5 gave up")
+    return Held(told, BY_FRAME if not query.asked else BY_CVC5)
+
+
+def second_opinion(
+    contract: Contract,
+    progress: Callable[[str, int], None] | None = None,
+    *,
+    about: Container[str] | None = None,
+    milliseconds: int = 10_000,
+) -> list[Opinion]:
+    """What cvc5 says of every obligation of a contract that a solver decides (contract §2 rules, §3).
+
+    ``progress`` is told the name of each section when it is done, and the number of obligations so far. ``about``
+    names the statements to which it is restricted. ``milliseconds`` bounds each question. Legacy rows are evaluated,
+    not asked for, and have no second opinion.
+    """
+    asked = _Asked(milliseconds)
+    for section in sections(contract):
+        if about is not None:
+            kept = tuple(query for query in section.queries if query.statement is not None and query.statement in about)
+            section = replace(section, queries=kept)
+        if not section.queries:
+            continue
+        asked.section(section)
+        if progress is not None:
+            progress(section.name, len(asked.found))
+    return asked.found
+
+
+def disagreements(proof: Proof, opinions: Sequence[Opinion]) -> list[Verdict]:
+    """Where the two solvers do not say the same, as verdicts: none when they agree on every obligation.
+
+    Refuted where one says that an obligation holds by induction and the other that it does not; unknown where only one
+    of them has an answer, or an obligation is missing from one side.
+    """
+    first = {o.name: o for o in proof.obligations if o.kind is not Kind.LEGACY_ROW}
+    second = {opinion.name: opinion for opinion in opinions}
+    found: list[Verdict] = []
+    for name in (*first, *(name for name in second if name not in first)):
+        if name not in first or name not in second:
+            found.append(Unknown(name, "one of the solvers was not asked"))
+            continue
+        z3, other = first[name], second[name]
+        fails = z3.label is not None
+        if isinstance(z3.verdict, Held) and isinstance(other.verdict, Refuted):
+            found.append(Refuted(name, "z3 proves it, cvc5 finds that it fails"))
+        elif fails and isinstance(other.verdict, Held):
+            found.append(Refuted(name, "cvc5 proves it, z3 finds that it fails"))
+        elif isinstance(z3.verdict, Held) is not isinstance(other.verdict, Held):
+            found.append(Unknown(name, f"only one of the solvers has an answer: {_reason(z3.verdict, other.verdict)}"))
+    return found
+
+
+def _reason(*verdicts: Verdict) -> str:
+    return "; ".join(verdict.reason for verdict in verdicts if not isinstance(verdict, Held))
+
+
+# --- files ------------------------------------------------------------------------------------------------------------
+
+
+def write(contract: Contract, directory: Path) -> Mapping[str, Path]:
+    """Write one script a section into a directory, which is made; the paths by the names of the sections."""
+    directory.mkdir(parents=True, exist_ok=True)
+    paths: dict[str, Path] = {}
+    for number, section in enumerate(sections(contract), start=1):
+        plain = "".join(letter if letter.isalnum() else "_" for letter in section.name)
+        path = directory / f"{number:03d}_{plain}.smt2"
+        path.write_text(section.script(), encoding="utf-8")
+        paths[f"{number:03d} {section.name}"] = path
+    return paths
