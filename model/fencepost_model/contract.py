@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice, product
+from itertools import islice, pairwise, product
 from typing import TypeAlias, TypeVar, assert_never
 
 from fencepost_model.shapes import (
@@ -189,6 +189,18 @@ def _belonging_complaints(contract: Contract) -> Iterator[str]:
     for operation in contract.operations:
         if not operation.over:
             yield f"operation {operation.name!r} acts on nothing; name in 'over' what it acts on"
+        if operation.acts_on and operation.acts_on not in {variable.name for variable in operation.over}:
+            told = f"operation {operation.name!r} acts on {operation.acts_on!r}"
+            yield f"{told}, which is not in its 'over'; mend the name"
+        for case in operation.cases:
+            name = f"{operation.name}/{case.name}"
+            for each in case.also:
+                if not each.over:
+                    yield f"{name} changes each of nothing; name in 'over' what it changes"
+                for above, variable in pairwise(each.over):
+                    if variable.of != above.name:
+                        told = f"{name} changes each {variable.name!r}, which does not belong to {above.name!r}"
+                        yield f"{told}; go down from one to the next"
     for owner, variables in _variables(contract):
         known: dict[str, str] = {}
         for variable in variables:
@@ -228,6 +240,11 @@ def _variables(contract: Contract) -> Iterator[tuple[str, tuple[Variable, ...]]]
     )
     for statement in statements:
         yield f"statement {statement.name!r}", statement.over
+
+
+def terms_of(contract: Contract) -> Iterator[Term]:
+    """Every term of a contract, those that are assigned included."""
+    return (term for _, term, _, _, _ in _terms(contract))
 
 
 def _terms(contract: Contract) -> Iterator[PlacedTerm]:
@@ -315,9 +332,6 @@ def _assignment_complaints(contract: Contract) -> Iterator[str]:
         yield from _badly_assigned(contract, name, case.effect, machines)
         own = {(machines[a.field.entity], a.field.name) for a in case.effect}
         for each in case.also:
-            if not each.over:
-                yield f"{name} changes each of nothing; name in 'over' what it changes"
-                continue
             changed = {**machines, **{variable.name: variable.machine for variable in each.over}}
             yield from _written_twice(name, each.effect)
             yield from _badly_assigned(contract, name, each.effect, changed)
@@ -366,7 +380,14 @@ def _status_complaints(contract: Contract) -> Iterator[str]:
                 yield f"the table of {machine.name} has a row for {name!r}, which is no status; remove it"
         for status in machine.statuses:
             if status.terminal and machine.table.get(status.name):
-                yield f"status {status.name!r} of {machine.name} is terminal but its row is not empty; choose one"
+                told = f"status {status.name!r} of {machine.name} is terminal but its row is not empty"
+                yield f"{told}; move the row to the revivals, or let the status be live"
+        for name in machine.revivals:
+            if name not in names:
+                yield f"the revivals of {machine.name} have a row for {name!r}, which is no status; remove it"
+            elif name not in machine.terminal:
+                told = f"status {name!r} of {machine.name} is not terminal, so nothing revives what is in it"
+                yield f"{told}; move the row to the table, or declare the status terminal"
         if not names:
             continue
         touches = list(_touches(contract, machine.name))
@@ -376,12 +397,12 @@ def _status_complaints(contract: Contract) -> Iterator[str]:
         for name in names:
             for operation, statuses in allowed.items():
                 possible = name in statuses
-                listed = operation in machine.table.get(name, ())
+                listed = operation in machine.acting_on(name)
                 if possible and not listed:
                     yield f"{operation} can act on a {machine.name} that is {name}, but the table does not say so"
                 if listed and not possible:
                     yield f"the table lets {operation} act on a {machine.name} that is {name}, its guards do not"
-        for row in machine.table.values():
+        for row in (*machine.table.values(), *machine.revivals.values()):
             for name in row:
                 if name not in allowed:
                     yield f"the table of {machine.name} names {name!r}, which is no operation on it; mend the name"

@@ -308,7 +308,7 @@ class Semantics:
                 call.binding.get(name) not in (None, slot) for name, slot in binding.items()
             ):
                 continue
-            params = call.params if statement.of is not None else {}
+            params: Mapping[str, Value] = call.params if statement.of is not None else {}
             scope = self.scope(before, call.aggregate, binding, params, after)
             if not holds(statement.statement, scope):
                 return False

@@ -314,13 +314,18 @@ class SettingShape:
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """One kind of entity. ``table`` maps each status to the operations that may act on an entity in it."""
+    """One kind of entity. ``table`` maps each status to the operations that may act on an entity in it.
+
+    The rows of terminal statuses are empty there. ``revivals`` is a table apart: it maps a terminal status to the
+    operations by which somebody takes an entity out of it all the same (a retry by hand, a reset).
+    """
 
     name: str
     meaning: str
     fields: tuple[Field, ...]
     statuses: tuple[Status, ...] = ()
     table: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    revivals: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     created_by: str | None = None
     belongs_to: str | None = None
     legacy: TruthTerm | None = None
@@ -332,6 +337,10 @@ class Machine:
             if candidate.name == name:
                 return candidate
         raise KeyError(name)
+
+    def acting_on(self, status: str) -> tuple[str, ...]:
+        """The operations that may act on an entity in a status: its row in the table, then its revivals."""
+        return (*self.table.get(status, ()), *self.revivals.get(status, ()))
 
     @property
     def terminal(self) -> tuple[str, ...]:

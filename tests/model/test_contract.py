@@ -27,6 +27,7 @@ from fencepost_model.shapes import (
     Assignment,
     Case,
     Field,
+    ForEach,
     Guard,
     Invariant,
     LegacyRow,
@@ -71,6 +72,7 @@ from fencepost_model.terms import (
 
 DOOR, KEY = Variable("door", "door"), Variable("key", "key", of="door")
 STATUS = FieldOf("door", "status")
+K = Variable("k", "key", of="door")
 Mutation = Callable[[Contract], Contract]
 
 
@@ -120,6 +122,24 @@ def assigning(contract: Contract, name: str, *more: Assignment) -> Contract:
     """The contract in which each case of an operation assigns more."""
     cases = tuple(replace(case, effect=(*case.effect, *more)) for case in contract.operation(name).cases)
     return operation(contract, name, cases=cases)
+
+
+def for_each(contract: Contract, name: str, *also: ForEach) -> Contract:
+    """The contract in which each case of an operation changes sets of entities too."""
+    cases = tuple(replace(case, also=also) for case in contract.operation(name).cases)
+    return operation(contract, name, cases=cases)
+
+
+def turning(*over: Variable, **values: ValueTerm) -> ForEach:
+    """What a case does to each of the last of these variables."""
+    effect = tuple(Assignment(FieldOf(over[-1].name if over else "k", name), value) for name, value in values.items())
+    return ForEach(over, Truth(True), effect, "all of them")
+
+
+def obeying(contract: Contract, statement: TruthTerm, *, of: str) -> Contract:
+    """The contract with one more step property, about the steps of an operation."""
+    extra = StepProperty("extra", "nowhere", (DOOR,), statement, "Something broken.", of=of)
+    return replace(contract, step_properties=(*contract.step_properties, extra))
 
 
 def stating(contract: Contract, statement: TruthTerm, *over: Variable) -> Contract:
@@ -258,6 +278,27 @@ BELONGING: Sequence[Refusal] = (
         lambda d: stating(d, Truth(True), DOOR, KEY, KEY),
         ("statement 'extra'", "variable 'key' twice"),
     ),
+    Refusal(
+        "acts on an entity that it is not over",
+        lambda d: operation(d, "lock", acts_on="window"),
+        ("operation 'lock' acts on 'window'", "not in its 'over'"),
+    ),
+    Refusal("each of nothing", lambda d: for_each(d, "open", turning()), ("open/opened", "each of nothing")),
+    Refusal(
+        "each of two side by side",
+        lambda d: for_each(d, "open", turning(K, Variable("other", "key", of="door"), turned_at=NULL)),
+        ("open/opened", "each 'other'", "does not belong to 'k'"),
+    ),
+    Refusal(
+        "each of the wrong parent",
+        lambda d: for_each(d, "lock", turning(Variable("k", "key", of="key"), turned_at=NULL)),
+        ("what lock/locked does to each", "a key does not belong to 'key'"),
+    ),
+    Refusal(
+        "each under a name that is taken",
+        lambda d: for_each(d, "lock", turning(KEY, turned_at=NULL)),
+        ("what lock/locked does to each", "variable 'key' twice"),
+    ),
 )
 
 TERMS: Sequence[Refusal] = (
@@ -354,6 +395,16 @@ TERMS: Sequence[Refusal] = (
         lambda d: replace(d, progress=(replace(d.progress[0], bound=("open", "kick")),)),
         ("statement 'worn_ends'", "'kick'", "no operation"),
     ),
+    Refusal(
+        "a step property of an operation that is none",
+        lambda d: obeying(d, Truth(True), of="paint"),
+        ("statement 'extra' is about 'paint'", "no operation"),
+    ),
+    Refusal(
+        "an argument that the operation lacks",
+        lambda d: obeying(d, Equal(field("maker"), Param("maker")), of="open"),
+        ("statement 'extra'", "parameter 'maker'", "not declared"),
+    ),
 )
 
 ASSIGNMENTS: Sequence[Refusal] = (
@@ -376,6 +427,28 @@ ASSIGNMENTS: Sequence[Refusal] = (
         "null where it may not be",
         lambda d: assigning(d, "open", Assignment(field("oiled"), NULL)),
         ("open/opened", "oiled", "null"),
+    ),
+    Refusal(
+        "the wrong entity assigned for each",
+        lambda d: for_each(d, "open", ForEach((K,), Truth(True), (Assignment(field("oiled"), Const(True)),), "all")),
+        ("open/opened", "door.oiled for each k", "fields of k only"),
+    ),
+    Refusal(
+        "assigned by itself and for each",
+        lambda d: for_each(d, "lock", turning(K, turned_at=NULL)),
+        ("lock/locked", "key.turned_at twice", "once for each"),
+    ),
+    Refusal(
+        "assigned twice for each",
+        lambda d: for_each(
+            d, "open", turning(K, turned_at=NULL), turning(Variable("k2", "key", of="door"), turned_at=Now())
+        ),
+        ("open/opened", "key.turned_at twice"),
+    ),
+    Refusal(
+        "a fixed field assigned for each",
+        lambda d: for_each(d, "open", turning(K, number=Const(3))),
+        ("open/opened", "number", "fixed"),
     ),
 )
 
@@ -694,6 +767,11 @@ SORTS: Sequence[Refusal] = (
         "a word not in the list in a legacy row",
         lambda d: legacy(d, paint="blue"),
         ("legacy row 'found' of door", "paint", "'blue'"),
+    ),
+    Refusal(
+        "a value of the wrong sort for each",
+        lambda d: for_each(d, "open", turning(K, turned_at=Const("red"))),
+        ("open/opened sets each k.turned_at", "instant"),
     ),
 )
 

@@ -29,8 +29,36 @@ from fencepost_model.semantics import (
     State,
     conditions,
 )
-from fencepost_model.shapes import Guard, Variable
-from fencepost_model.terms import Bare, Truth, Value, holds, value_of
+from fencepost_model.shapes import (
+    Actor,
+    Assignment,
+    Case,
+    Field,
+    ForEach,
+    Guard,
+    Machine,
+    Operation,
+    Parameter,
+    Selection,
+    Sort,
+    StepProperty,
+    Variable,
+)
+from fencepost_model.terms import (
+    AllOf,
+    Bare,
+    Const,
+    Equal,
+    FieldOf,
+    Less,
+    Missing,
+    Param,
+    Plus,
+    Truth,
+    Value,
+    holds,
+    value_of,
+)
 from fencepost_model.worlds import World
 
 
@@ -353,3 +381,150 @@ def test_a_variable_stands_only_for_what_belongs_to_its_parent() -> None:
     assert list(room.bindings(())) == [{}]
     assert [slot.label for slot in room.members_of(1, "box")] == ["a0", "a1"]
     assert room.members_of(0, "box") == ()
+
+
+# --- sets of members, arguments in step properties --------------------------------------------------------------------
+
+TREE = Population(
+    Member(
+        "host",
+        "host",
+        {},
+        (
+            Member("run", "first", {}, (Member("request", "a"), Member("request", "b"))),
+            Member("run", "second", {}, (Member("request", "c"),)),
+        ),
+    ),
+    aggregates=2,
+)
+HOST, RUN, REQUEST = Variable("host", "host"), Variable("run", "run", of="host"), Variable("ask", "request", of="run")
+
+
+def tree(also: tuple[ForEach, ...], over: tuple[Variable, ...], *own: Assignment, acts_on: str = "") -> Semantics:
+    """A contract of one operation, ``go``, on a tree of three levels; each row has a number ``n`` and a mark ``m``."""
+    numbers = (Field("n", Sort.COUNT, "a number"), Field("m", Sort.COUNT, "a mark"))
+    machines = (
+        Machine("host", "root", numbers),
+        Machine("run", "below it", numbers, belongs_to="host"),
+        Machine("request", "below that", numbers, belongs_to="run"),
+    )
+    case = Case("done", (), own, "all of it", also)
+    go = Operation(
+        "go",
+        Actor.SYSTEM,
+        Selection.NAMED,
+        over,
+        (),
+        (case,),
+        "1",
+        "",
+        (Parameter("by", Sort.COUNT, "how much"),),
+        acts_on=acts_on,
+    )
+    return Semantics(Contract("tree", machines, (go,), ()), TREE, {})
+
+
+def numbered(semantics: Semantics) -> State:
+    """Every row has its slot for a number, and no mark."""
+    rows = tuple({"n": slot.index, "m": None} for slot in semantics.population.slots)
+    return State(7, (rows, rows))
+
+
+def marks(state: State, aggregate: int = 0) -> list[Value]:
+    return [row["m"] for row in state.rows[aggregate]]
+
+
+def go(semantics: Semantics, state: State, **binding: int) -> State:
+    outcome = semantics.attempt(state, Call("go", 0, binding, {"by": 10}))
+    assert isinstance(outcome, Accepted)
+    return outcome.state
+
+
+def test_each_member_of_each_member_is_changed_where_the_condition_holds() -> None:
+    each = ForEach(
+        (replace(RUN, name="r"), replace(REQUEST, name="q", of="r")),
+        AllOf((Less(FieldOf("r", "n"), Const(4)), Less(Const(2), FieldOf("q", "n")))),
+        (Assignment(FieldOf("q", "m"), Plus(FieldOf("r", "n"), Param("by"))),),
+        "each request numbered above two of a run numbered below four",
+    )
+    semantics = tree((each,), (HOST,))
+    after = go(semantics, numbered(semantics), host=0)
+    labels = [slot.label for slot in TREE.slots]
+    assert dict(zip(labels, marks(after), strict=True)) == {
+        "host": None,
+        "first": None,
+        "a": None,
+        "b": 11,
+        "second": None,
+        "c": None,
+    }
+    assert marks(after, aggregate=1) == [None] * 6
+
+
+def test_only_what_belongs_to_the_entity_of_the_step_is_changed() -> None:
+    each = ForEach((replace(REQUEST, name="q"),), Truth(True), (Assignment(FieldOf("q", "m"), Param("by")),), "each")
+    semantics = tree((each,), (HOST, RUN))
+    assert marks(go(semantics, numbered(semantics), host=0, run=1)) == [None, None, 10, 10, None, None]
+    assert marks(go(semantics, numbered(semantics), host=0, run=4)) == [None, None, None, None, None, 10]
+
+
+def test_what_is_done_to_each_is_read_before_the_step() -> None:
+    up = ForEach(
+        (replace(RUN, name="r"),),
+        Less(FieldOf("host", "n"), Const(1)),
+        (Assignment(FieldOf("r", "m"), FieldOf("host", "n")),),
+        "each run takes the host's number",
+    )
+    down = ForEach(
+        (replace(RUN, name="s"), replace(REQUEST, name="q", of="s")),
+        Missing(FieldOf("s", "m")),
+        (Assignment(FieldOf("q", "m"), FieldOf("s", "m")), Assignment(FieldOf("q", "n"), FieldOf("q", "m"))),
+        "each request takes its run's mark, and its own for a number",
+    )
+    own = Assignment(FieldOf("host", "n"), Const(5))
+    semantics = tree((up, down), (HOST,), own)
+    after = go(semantics, numbered(semantics), host=0)
+    assert [row["m"] for row in after.rows[0]] == [None, 0, None, None, 0, None]
+    assert [row["n"] for row in after.rows[0]] == [5, 1, None, None, 4, None]
+
+
+def test_the_order_of_sets_does_not_matter() -> None:
+    one = ForEach((replace(RUN, name="r"),), Truth(True), (Assignment(FieldOf("r", "m"), FieldOf("r", "n")),), "one")
+    other = ForEach(
+        (replace(RUN, name="s"),), Truth(True), (Assignment(FieldOf("s", "n"), FieldOf("s", "m")),), "other"
+    )
+    ends = []
+    for also in ((one, other), (other, one)):
+        semantics = tree(also, (HOST,))
+        ends.append(go(semantics, numbered(semantics), host=0))
+    assert ends[0] == ends[1]
+
+
+def test_the_subject_of_an_operation_is_the_variable_that_it_names() -> None:
+    assert tree((), (HOST, RUN)).contract.operation("go").subject == HOST
+    assert tree((), (HOST, RUN), acts_on="run").contract.operation("go").subject == RUN
+
+
+def test_a_property_of_one_operation_reads_its_arguments_and_speaks_of_its_own_entities() -> None:
+    each = Assignment(FieldOf("run", "m"), Param("by"))
+    semantics = tree((), (HOST, RUN), each)
+    told = StepProperty(
+        "told", "1", (HOST, RUN), Equal(FieldOf("run", "m", after=True), Param("by")), "the mark is as told", of="go"
+    )
+    elsewhere = replace(told, name="elsewhere", of="stop")
+    bound = replace(told, name="bound", over=(HOST, RUN, replace(RUN, name="other")))
+    contract = replace(semantics.contract, step_properties=(told, elsewhere, bound), checked=False)
+    watched = replace(semantics, contract=contract)
+    before = numbered(semantics)
+    call = Call("go", 0, {"host": 0, "run": 1}, {"by": 10})
+    after = go(semantics, before, host=0, run=1)
+    assert watched.broken_step_properties(before, call, after) == ()
+    wrong = replace(call, params={"by": 11})
+    assert [p.name for p in watched.broken_step_properties(before, wrong, after)] == ["told", "bound"]
+    of_another = replace(call, binding={"host": 0, "run": 4})
+    assert [p.name for p in watched.broken_step_properties(before, of_another, after)] == ["told", "bound"]
+
+
+def test_a_variable_that_does_not_say_whose_it_is_cannot_go_down() -> None:
+    with pytest.raises(ValueError, match="name it in 'of'"):
+        list(TREE.below({"host": 0}, (Variable("r", "run"),)))

@@ -5,7 +5,7 @@ the clock; and all kinds of terms. The terms are well-sorted, as a contract's te
 is compared has one sort. Values are few, so that equal ones meet, and each nullable place is null often.
 
 * ``terms()`` gives truth terms, ``quantified_terms()`` such as begin with a quantifier, ``value_terms(sort)`` value
-  terms of one sort;
+  terms of one sort; ``sets()`` what a step does to each of the children;
 * ``environments()`` gives plain data to evaluate them on, with ``Environment.scope()`` for plain evaluation;
 * ``scopes()`` gives the scope of plain evaluation together with its environment;
 * ``evaluations()`` gives a term, a scope and an environment at once, where fields that the term does not read are null.
@@ -23,8 +23,22 @@ from typing import Any, TypeVar
 
 from hypothesis import strategies as st
 
-from fencepost_model.semantics import Member, Population, Row, StateScope
-from fencepost_model.shapes import Field, Machine, Parameter, SettingShape, Sort
+from fencepost_model.contract import Contract
+from fencepost_model.semantics import Call, Member, Population, Row, Semantics, State, StateScope
+from fencepost_model.shapes import (
+    Actor,
+    Assignment,
+    Case,
+    Field,
+    ForEach,
+    Machine,
+    Operation,
+    Parameter,
+    Selection,
+    SettingShape,
+    Sort,
+    Variable,
+)
 from fencepost_model.terms import (
     AllOf,
     AnyOf,
@@ -303,6 +317,37 @@ def value_terms(
 ) -> ValueTerm:
     """Random value terms of a sort about ``parent``, with the same choices."""
     return _Grammar(draw, ("parent",), after, children, whole).value(sort, depth)
+
+
+@st.composite
+def sets(draw: st.DrawFn, *, depth: int = 2, whole: bool = False) -> ForEach:
+    """What a step does to each child of ``parent`` for which a random condition holds: up to three random fields."""
+    grammar = _Grammar(draw, ("parent", "child1"), False, False, whole)
+    names = draw(st.lists(st.sampled_from(FIELDS), min_size=1, max_size=3, unique_by=lambda field: field.name))
+    effect = tuple(
+        Assignment(FieldOf("child1", field.name), grammar.value(field.sort, depth - 1))
+        if not field.words
+        else Assignment(FieldOf("child1", field.name), Const(_pick(draw, (None, *field.words))))
+        for field in names
+    )
+    return ForEach((Variable("child1", "child", of="parent"),), grammar.truth(depth), effect, "each child")
+
+
+def fields_of_set(each: ForEach) -> frozenset[str]:
+    """The names of the fields that a set reads or assigns."""
+    read = frozenset[str]().union(names_read(each.where), *(names_read(a.value) for a in each.effect))
+    return read | {a.field.name for a in each.effect}
+
+
+def rows_after(case: Case, environment: Environment) -> tuple[Row, ...]:
+    """The rows of an environment after a case of an operation on ``parent``, by plain evaluation."""
+    operation = Operation(
+        "change", Actor.SYSTEM, Selection.NAMED, (Variable("parent", "parent"),), (), (case,), "", "", PARAMETERS
+    )
+    contract = Contract("family", (PARENT, CHILD), (operation,), (), settings=SETTINGS, checked=False)
+    semantics = Semantics(contract, POPULATION, environment.settings)
+    call = Call("change", 0, {"parent": PARENT_SLOT}, environment.params)
+    return semantics.apply(State(environment.now, (environment.before,)), call, case).rows[0]
 
 
 def scopes(*, whole: bool = False) -> st.SearchStrategy[tuple[StateScope, Environment]]:

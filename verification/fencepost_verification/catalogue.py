@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from functools import cache
 from multiprocessing import get_context
 from pathlib import Path
@@ -90,6 +90,30 @@ WORLDS: Mapping[str, World] = all_worlds()
 def proof(chapter: Chapter) -> Proof:
     """Every obligation of a chapter's contract, unbounded."""
     return prove(chapter.contract)
+
+
+def proofs(chapters: Sequence[Chapter], progress: Told = lambda stage, done, total: None) -> list[Proof]:
+    """Every obligation of several chapters of the specification, on two processes; the longest are begun first."""
+    if len(chapters) < PROCESSES:
+        return [proof(chapter) for chapter in chapters]
+    by_length = sorted(chapters, key=lambda chapter: -_statements(chapter.contract))
+    found: dict[str, Proof] = {}
+    with ProcessPoolExecutor(max_workers=PROCESSES, mp_context=get_context("spawn")) as pool:
+        answers = {pool.submit(proof_of, chapter.name): chapter.name for chapter in by_length}
+        for number, answer in enumerate(as_completed(answers)):
+            progress(f"proved {answers[answer]}", number, len(chapters))
+            found[answers[answer]] = answer.result()
+    return [found[chapter.name] for chapter in chapters]
+
+
+def proof_of(name: str) -> Proof:
+    """Every obligation of the named chapter."""
+    return proof(chapter_named(name))
+
+
+def _statements(contract: Contract) -> int:
+    """How much there is to prove, roughly."""
+    return len(list(contract.transitions())) * (len(contract.invariants) + len(contract.step_properties))
 
 
 def exploration(world: World) -> Exploration:

@@ -1,24 +1,20 @@
-"""Runs every check of the catalogue once, and hands the results on: to the summary and to the site.
+"""Makes the site's input from what the checks found: evidence for each chapter, figures for the page *Measured*.
 
-``gather`` does the work and tells what it is doing. ``Gathered.evidence`` is what the pages are made from: what two
-runs on one commit agree on. ``Gathered.measurements`` holds what differs from run to run.
+``evidence_of`` is what the pages of a chapter are made from: what two runs on one commit agree on. ``measurements``
+holds what differs from run to run.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from fencepost_model.specification import SPECIFICATION, Chapter
-from fencepost_verification import catalogue
 from fencepost_verification.catalogue import Told
+from fencepost_verification.checklist import Checklist, verdict_on
 from fencepost_verification.conformance.capabilities import INJECTED_CLOCK, INSPECT, JOB, PROTOCOL, Capability
-from fencepost_verification.conformance.connect import adapter
-from fencepost_verification.conformance.offenders import OffenderReport, judge_offenders
 from fencepost_verification.conformance.protocol import schema
-from fencepost_verification.conformance.report import ConformanceReport
-from fencepost_verification.conformance.run import run_conformance
 from fencepost_verification.documents.book import Book
 from fencepost_verification.documents.evidence_input import (
     CapabilityText,
@@ -34,169 +30,100 @@ from fencepost_verification.documents.evidence_input import (
 )
 from fencepost_verification.documents.pages import Pages
 from fencepost_verification.documents.sample_runs import sample_runs
-from fencepost_verification.evidence import Held, Refuted, Trace, Unknown, Verdict, exit_code
-from fencepost_verification.explore.necessity import Conjunct, Finding, verdict_of
+from fencepost_verification.evidence import Trace
+from fencepost_verification.explore.necessity import Conjunct, Finding
 from fencepost_verification.explore.world import Exploration
-from fencepost_verification.prove.prover import Proof
 
-JUDGED: tuple[str, ...] = ("memory", "sqlite")
-"""The implementations whose conformance the site shows: the model itself, and the runtime on a SQLite file."""
-
-
-@dataclass(frozen=True)
-class ChapterResults:
-    """What was found about one chapter: its proof, its worlds explored, and why each guard is there."""
-
-    chapter: Chapter
-    proof: Proof
-    explorations: Sequence[Exploration]
-    necessity: Sequence[Finding]
-
-    def verdicts(self) -> Iterator[Verdict]:
-        """One verdict for each thing that was checked; no exploration or no guard counts as unknown."""
-        yield from (obligation.verdict for obligation in self.proof.obligations)
-        for exploration in self.explorations:
-            yield from exploration.verdicts()
-        if not self.explorations:
-            yield Unknown(f"{self.chapter.name} is explored", "the chapter has no world")
-        yield from (verdict_of(finding) for finding in self.necessity)
-
-    def evidence(self, samples: Mapping[str, tuple[SampleRun, ...]]) -> Evidence:
-        """What the pages of the chapter are made from."""
-        contract = self.chapter.contract
-        statements = {
-            *(statement.name for statement in contract.invariants),
-            *(statement.name for statement in contract.step_properties),
-            *(statement.name for statement in contract.progress),
-        }
-        by_conjunct: dict[Conjunct, Finding] = {finding.conjunct: finding for finding in self.necessity}
-        return Evidence(
-            contract=contract,
-            title=self.chapter.title,
-            meaning=self.chapter.meaning,
-            obligations=tuple(
-                Obligation(
-                    o.name,
-                    o.kind.value,
-                    o.statement if o.statement in statements else None,
-                    o.transition or None,
-                    o.verdict,
-                )
-                for o in self.proof.obligations
-            ),
-            worlds=tuple(_world(exploration) for exploration in self.explorations),
-            necessity=by_conjunct,
-            samples=samples,
-        )
-
-    def measurements(self) -> Iterator[Measurement]:
-        """What differs from run to run."""
-        yield Measurement(f"proof of every obligation of {self.chapter.name}", self.proof.seconds, "s")
-        for exploration in self.explorations:
-            name = exploration.world.name
-            yield Measurement(f"exploration of {name}", exploration.seconds, "s")
-            yield Measurement(f"distinct states of {name} a second", exploration.states_per_second, "states/s")
+Samples = Mapping[str, tuple[SampleRun, ...]]
+"""For each operation some short runs."""
 
 
-@dataclass(frozen=True)
-class Gathered:
-    """The results of every check: of each chapter by its name, and of the implementations that were judged."""
-
-    chapters: Mapping[str, ChapterResults]
-    reports: Mapping[str, ConformanceReport]
-    offenders: OffenderReport
-
-    def verdicts(self) -> list[Verdict]:
-        """One verdict for each thing that was checked; a conformance run and the offenders count as one each."""
-        verdicts = [verdict for results in self.chapters.values() for verdict in results.verdicts()]
-        verdicts += [verdict_on(name, report) for name, report in self.reports.items()]
-        verdicts.append(verdict_on_offenders(self.offenders))
-        return verdicts
-
-    @property
-    def exit_code(self) -> int:
-        """0 when all is held, 1 when something is refuted, 3 when something is unknown."""
-        return exit_code(self.verdicts())
-
-    def evidence(self, samples: Mapping[str, Mapping[str, tuple[SampleRun, ...]]]) -> tuple[Evidence, ...]:
-        """What the pages are made from, the main chapter first; ``samples`` gives the runs of each chapter."""
-        found = {name: results.evidence(samples.get(name, {})) for name, results in self.chapters.items()}
-        main = found.pop(catalogue.MAIN)
-        operations = {operation.name for operation in main.contract.operations}
-        judged = replace(
-            main,
-            conformance=tuple(
-                ConformanceFigures(
-                    implementation=name,
-                    edges=Share(report.edges.covered, report.edges.total),
-                    refusals=Share(report.refusals.covered, report.refusals.total),
-                    verdict=verdict_on(name, report),
-                    skipped=report.skips,
-                )
-                for name, report in self.reports.items()
-            ),
-            offenders=tuple(
-                OffenderFigures(
-                    catch.offender.name,
-                    catch.offender.fault,
-                    ", ".join(catch.clauses) if catch.caught else None,
-                    tuple(sorted({_operation(clause) for clause in catch.offender.caught_by} & operations)),
-                )
-                for catch in self.offenders.catches
-            ),
-            capabilities=tuple(CapabilityText(c.name, c.sentence, _left_out(c)) for c in (*PROTOCOL, *JOB)),
-            protocol_schema=schema(main.contract),
-        )
-        return (judged, *found.values())
-
-    def measurements(self) -> list[Measurement]:
-        """What differs from run to run."""
-        measured: list[Measurement] = []
-        for results in self.chapters.values():
-            measured += results.measurements()
-        for name, report in self.reports.items():
-            measured.append(Measurement(f"conformance run of {name}", report.seconds, "s"))
-        measured.append(Measurement("all offenders", self.offenders.seconds, "s"))
-        return measured
-
-
-def gather(told: Told = lambda what, done, total: None) -> Gathered:
-    """Run every check."""
-    chapters = {chapter.name: examined(chapter, told) for chapter in SPECIFICATION}
-    reports = {name: _judged(name, told) for name in JUDGED}
-    offenders = judge_offenders(progress=lambda name, done, total: told(f"offender {name}", done, total))
-    return Gathered(chapters, reports, offenders)
-
-
-def examined(chapter: Chapter, told: Told = lambda what, done, total: None, name: str = "") -> ChapterResults:
-    """Prove and explore one chapter, and drop each of its guards; ``name`` is what it was asked for by."""
-    told(f"proving every statement of {chapter.name}", 0, 1)
-    proof = catalogue.proof(chapter)
-    explorations: list[Exploration] = []
-    for number, world in enumerate(chapter.worlds):
-        told(f"exploring {world.name}", number, len(chapter.worlds))
-        explorations.append(catalogue.exploration(world))
-    return ChapterResults(chapter, proof, explorations, catalogue.necessity(chapter, told, name=name))
-
-
-def _judged(name: str, told: Told) -> ConformanceReport:
-    return run_conformance(
-        adapter(name), progress=lambda scope, done, total: told(f"judging {name}: {scope}", done, total)
+def evidence_of(done: Checklist, chapter: Chapter, runs: Samples) -> Evidence:
+    """What the pages of a chapter are made from. Guards of a contract that it extends keep the reasons given there."""
+    contract = chapter.contract
+    statements = {
+        *(statement.name for statement in contract.invariants),
+        *(statement.name for statement in contract.step_properties),
+        *(statement.name for statement in contract.progress),
+    }
+    reasons: dict[Conjunct, Finding] = {}
+    if chapter.extends is not None:
+        reasons |= {finding.conjunct: finding for finding in done.reasons.get(chapter.extends.name, ())}
+    reasons |= {finding.conjunct: finding for finding in done.reasons.get(chapter.name, ())}
+    return Evidence(
+        contract=contract,
+        title=chapter.title,
+        meaning=chapter.meaning,
+        obligations=tuple(
+            Obligation(
+                o.name,
+                o.kind.value,
+                o.statement if o.statement in statements else None,
+                o.transition or None,
+                o.verdict,
+            )
+            for o in done.proofs[chapter.name].obligations
+        ),
+        worlds=tuple(_world(exploration) for exploration in done.explorations.get(chapter.name, ())),
+        necessity=reasons,
+        samples=runs,
+        protocol_schema=schema(contract),
     )
 
 
-def book_of(gathered: Gathered, runs: Mapping[str, Mapping[str, tuple[SampleRun, ...]]]) -> Book:
+def evidence(done: Checklist, runs: Mapping[str, Samples]) -> tuple[Evidence, ...]:
+    """The evidence of every chapter, the main one first, with the implementations that were judged by it."""
+    main, *others = (evidence_of(done, chapter, runs.get(chapter.name, {})) for chapter in SPECIFICATION)
+    operations = {operation.name for operation in main.contract.operations}
+    judged = replace(
+        main,
+        conformance=tuple(
+            ConformanceFigures(
+                implementation=name,
+                edges=Share(report.edges.covered, report.edges.total),
+                refusals=Share(report.refusals.covered, report.refusals.total),
+                verdict=verdict_on(name, report),
+                skipped=report.skips,
+            )
+            for name, report in done.reports.items()
+        ),
+        offenders=tuple(
+            OffenderFigures(
+                catch.offender.name,
+                catch.offender.fault,
+                ", ".join(catch.clauses) if catch.caught else None,
+                tuple(sorted({_operation(clause) for clause in catch.offender.caught_by} & operations)),
+            )
+            for catch in (done.offenders.catches if done.offenders is not None else ())
+        ),
+        capabilities=tuple(CapabilityText(c.name, c.sentence, _left_out(c)) for c in (*PROTOCOL, *JOB)),
+    )
+    return (judged, *others)
+
+
+def book_of(done: Checklist, runs: Mapping[str, Samples]) -> Book:
     """The generated part of the site."""
-    main, *others = gathered.evidence(runs)
+    main, *others = evidence(done, runs)
     return Book(main, others, Pages(main).word_files())
 
 
-def samples(told: Told = lambda what, done, total: None) -> dict[str, dict[str, tuple[SampleRun, ...]]]:
+def measurements(done: Checklist) -> Iterator[Measurement]:
+    """What differs from run to run: how long each check took, and how fast exploration was."""
+    for outcome in done.outcomes:
+        yield Measurement(outcome.name, outcome.seconds, "s")
+    for explorations in done.explorations.values():
+        for exploration in explorations:
+            if exploration.states >= 10_000:
+                name = f"distinct states of {exploration.world.name} a second"
+                yield Measurement(name, exploration.states_per_second, "states/s")
+
+
+def samples(told: Told = lambda what, done, total: None) -> dict[str, Samples]:
     """For each chapter a few short runs of each operation, from the world that shows most of them."""
     return {chapter.name: samples_of(chapter, told) for chapter in SPECIFICATION}
 
 
-def samples_of(chapter: Chapter, told: Told = lambda what, done, total: None) -> dict[str, tuple[SampleRun, ...]]:
+def samples_of(chapter: Chapter, told: Told = lambda what, done, total: None) -> Samples:
     """A few short runs for each operation of a chapter."""
     shown: dict[str, tuple[SampleRun, ...]] = {}
     for number, world in enumerate(chapter.small_worlds):
@@ -205,26 +132,6 @@ def samples_of(chapter: Chapter, told: Told = lambda what, done, total: None) ->
             if len(runs) > len(shown.get(operation, ())):
                 shown[operation] = runs
     return shown
-
-
-def verdict_on(name: str, report: ConformanceReport) -> Verdict:
-    """What a conformance run amounts to."""
-    statement = f"{name} conforms"
-    if report.verdict == "held":
-        return Held(statement, f"{report.edges.covered} edges and {report.refusals.covered} refusals")
-    if report.verdict == "refuted":
-        return Refuted(statement, f"refuted: {', '.join(report.refuted())}")
-    return Unknown(statement, report.fault or "not everything was covered")
-
-
-def verdict_on_offenders(report: OffenderReport) -> Verdict:
-    """Held when all are caught; without any, unknown."""
-    statement = "the suite catches every offender"
-    if not report.offenders:
-        return Unknown(statement, "there are none")
-    if report.missed:
-        return Refuted(statement, f"missed: {', '.join(report.missed)}")
-    return Held(statement, f"{len(report.caught)} caught")
 
 
 def _left_out(capability: Capability) -> str:

@@ -26,6 +26,7 @@ between.
 
 from __future__ import annotations
 
+from fencepost_model.arrows import arrows_kept
 from fencepost_model.contract import Contract
 from fencepost_model.shapes import (
     Actor,
@@ -481,7 +482,23 @@ INVARIANTS: tuple[Invariant, ...] = (
     ),
 )
 
+NAME_AND_KEY_FREE = all_of(
+    Missing(of("job", "status")),
+    nobody(all_of(present(of("taken", "status")), Equal(of("taken", "job_id"), of("job", "job_id")))),
+    nobody(all_of(is_live("taken"), Equal(of("taken", "dedupe_key"), of("job", "dedupe_key")))),
+)
+LAST_SEATS_FREE = all_of(
+    nobody(Equal(of("taken", "seat"), Setting("capacity"))),
+    nobody(
+        all_of(
+            Equal(of("taken", "tenant"), of("job", "tenant")),
+            Equal(of("taken", "tenant_seat"), Setting("tenant_capacity")),
+        )
+    ),
+)
+
 STEP_PROPERTIES: tuple[StepProperty, ...] = (
+    *arrows_kept((SUBMIT, SUBMIT_CHILD, START)),
     StepProperty(
         "ended_frozen",
         "§2 rules",
@@ -508,19 +525,22 @@ STEP_PROPERTIES: tuple[StepProperty, ...] = (
         "Whoever asks for a cancel gets it, or its holder is asked.",
         of="request_cancel",
     ),
-    StepProperty(
-        "cancel_stays_in_the_family",
-        "§2 Parents, D-26",
-        (QUEUE, JOB, OTHER),
-        implies(
-            Not(Equal(of("other", "parent_id"), of("job", "job_id"))),
-            all_of(
-                Same(of("other", "status"), of("other", "status", after=True)),
-                Same(of("other", "cancel_requested_at"), of("other", "cancel_requested_at", after=True)),
+    *(
+        StepProperty(
+            f"{operation}_stays_in_the_family",
+            "§2 Parents, D-26",
+            (QUEUE, JOB, OTHER),
+            implies(
+                Not(Equal(of("other", "parent_id"), of("job", "job_id"))),
+                all_of(
+                    Same(of("other", "status"), of("other", "status", after=True)),
+                    Same(of("other", "cancel_requested_at"), of("other", "cancel_requested_at", after=True)),
+                ),
             ),
-        ),
-        "Cancelling a job touches its children and nobody else.",
-        of="request_cancel",
+            f"What {operation} does to a job touches its children and nobody else.",
+            of=operation,
+        )
+        for operation in ("request_cancel", "finish")
     ),
     StepProperty(
         "child_in_time",
@@ -632,6 +652,30 @@ WITNESSES: tuple[Witness, ...] = (
 )
 
 PROGRESS: tuple[Progress, ...] = (
+    Progress(
+        "room_lets_in",
+        "§2 enqueue, D-16",
+        (QUEUE, JOB),
+        all_of(NAME_AND_KEY_FREE, LAST_SEATS_FREE),
+        ("submit",),
+        "A job is refused only if its name is taken, a live job has its key, or there is no room up to the last seat.",
+        at_once=True,
+    ),
+    Progress(
+        "room_lets_in_children",
+        "§2 enqueue, Parents, D-16",
+        (QUEUE, JOB, PARENT),
+        all_of(
+            NAME_AND_KEY_FREE,
+            LAST_SEATS_FREE,
+            is_live("parent"),
+            Missing(of("parent", "cancel_requested_at")),
+            Missing(of("parent", "parent_id")),
+        ),
+        ("submit_child",),
+        "A child is refused only for what any job is refused for, or because of its parent.",
+        at_once=True,
+    ),
     Progress(
         "every_job_can_end",
         "§3 no limbo",
@@ -892,10 +936,12 @@ ASSOCIATION_MACHINE = Machine(
     belongs_to="shared_job",
 )
 
+GROUP_OPERATIONS: tuple[Operation, ...] = (ASK_FIRST, ASK_TOO, BEGIN, WITHDRAW, END)
+
 GROUP_CONTRACT = Contract(
     name="group",
     machines=(SHARED_MACHINE, ASSOCIATION_MACHINE),
-    operations=(ASK_FIRST, ASK_TOO, BEGIN, WITHDRAW, END),
+    operations=GROUP_OPERATIONS,
     invariants=(
         Invariant(
             "live_while_wanted",
@@ -927,6 +973,7 @@ GROUP_CONTRACT = Contract(
         ),
     ),
     step_properties=(
+        *arrows_kept(GROUP_OPERATIONS),
         StepProperty(
             "a_caller_withdraws_its_own",
             "D-26",

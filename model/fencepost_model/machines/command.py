@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from fencepost_model.arrows import arrows_kept
 from fencepost_model.contract import Contract
 from fencepost_model.shapes import (
     Actor,
@@ -790,6 +791,17 @@ STEP_PROPERTIES: tuple[StepProperty, ...] = (
         by=Actor.SYSTEM,
     ),
     StepProperty(
+        "supervisor_knows_its_version",
+        "D-27",
+        (SUBJECT, SUPERVISOR),
+        implies(
+            Equal(subject_after("status"), Const(WATCHED)),
+            Equal(FieldOf("supervisor", "version", after=True), subject_after("version")),
+        ),
+        "Whatever a supervisor does to its task, it knows the row afterwards.",
+        by=Actor.HOLDER,
+    ),
+    StepProperty(
         "adopted_when_free",
         "D-27",
         (SUBJECT,),
@@ -905,13 +917,25 @@ PROGRESS: tuple[Progress, ...] = (
         ("reconcile",),
         "Each open command is answered at the latest when nobody looks after its task any more.",
     ),
+    *(
+        Progress(
+            f"{name}_when_supervision_is_over",
+            "D-27, D-1",
+            over,
+            all_of(IS_WATCHED.term, SUPERVISION_OVER.term),
+            (name,),
+            "From the very instant at which a supervisor's lease is over the task can be taken on or given up.",
+            at_once=True,
+        )
+        for name, over in (("adopt", (SUBJECT, SUPERVISOR)), ("reconcile", (SUBJECT,)))
+    ),
     Progress(
-        "answers_reconciliation",
-        "§6 receptiveness",
-        (SUBJECT,),
-        all_of(Equal(subject("status"), Const(WATCHED)), Missing(subject("owner_id"))),
-        ("adopt", "reconcile"),
-        "A task that nobody looks after is taken on or given up at once.",
+        "claimable_when_the_claim_is_over",
+        "§6 at-least-once delivery",
+        (SUBJECT, SUPERVISOR, COMMAND, TOKEN),
+        all_of(*(guard.term for guard in CLAIM.guards)),
+        ("claim_command",),
+        "From the very instant at which a claim is over the command can be delivered again.",
         at_once=True,
     ),
     Progress(
@@ -935,7 +959,7 @@ COMMAND_CONTRACT = Contract(
     machines=(SUBJECT_MACHINE, SUPERVISOR_MACHINE, COMMAND_MACHINE, TOKEN_MACHINE),
     operations=OPERATIONS,
     invariants=INVARIANTS,
-    step_properties=STEP_PROPERTIES,
+    step_properties=(*STEP_PROPERTIES, *arrows_kept(OPERATIONS)),
     witnesses=WITNESSES,
     progress=PROGRESS,
     settings=SETTINGS,

@@ -22,6 +22,7 @@ Which rows are picked is left open here: any order and any limit is one way to p
 
 from __future__ import annotations
 
+from fencepost_model.arrows import arrows_kept
 from fencepost_model.contract import Contract
 from fencepost_model.measures import lowered
 from fencepost_model.shapes import (
@@ -121,6 +122,11 @@ def is_pending(row: str, *, after: bool = False) -> TruthTerm:
     return Equal(of(row, "status", after=after), Const(PENDING))
 
 
+def is_due(row: str) -> TruthTerm:
+    """The back-off of the row, where it has one, is over."""
+    return any_of(Missing(of(row, "next_attempt_at")), AtMost(of(row, "next_attempt_at"), NOW))
+
+
 def is_poisonous(row: str) -> TruthTerm:
     """The hook raises for this row."""
     return Holds(of(row, "poisonous"))
@@ -200,7 +206,7 @@ PICK = Operation(
         Guard("pending", is_pending("row"), "§2 claim", "only what waits is claimed"),
         Guard(
             "due",
-            any_of(Missing(of("row", "next_attempt_at")), AtMost(of("row", "next_attempt_at"), NOW)),
+            is_due("row"),
             "§2 claim",
             "a row that was set back is not due before its back-off is over",
         ),
@@ -438,6 +444,7 @@ INVARIANTS: tuple[Invariant, ...] = (
 )
 
 STEP_PROPERTIES: tuple[StepProperty, ...] = (
+    *arrows_kept(OPERATIONS),
     *lowered(REST_OF_THE_PASS),
     StepProperty(
         "no_row_comes_back_within_a_pass",
@@ -461,6 +468,14 @@ STEP_PROPERTIES: tuple[StepProperty, ...] = (
             ),
         ),
         "Of a batch in which a hook raises nothing is left but that its rows are to be tried again.",
+        of="claim_batch",
+    ),
+    StepProperty(
+        "sound_batch_is_claimed",
+        "§2 Hooks",
+        (PASS,),
+        implies(phase(SINGLY, after=True), A_HOOK_RAISES),
+        "A batch is rolled back only if a hook raises for one of its own rows.",
         of="claim_batch",
     ),
     StepProperty(
@@ -517,7 +532,7 @@ STEP_PROPERTIES: tuple[StepProperty, ...] = (
         (PASS, ROW),
         implies(
             all_of(Not(is_picked("row")), is_picked("row", after=True)),
-            any_of(Missing(of("row", "next_attempt_at")), AtMost(of("row", "next_attempt_at"), NOW)),
+            is_due("row"),
         ),
         "What was set back is not picked before the back-off is over.",
     ),
@@ -614,6 +629,15 @@ PROGRESS: tuple[Progress, ...] = (
         all_of(is_pending("row"), Not(is_poisonous("row")), Not(is_picked("row")), phase(PICKING)),
         ("pick",),
         "While rows are picked, a good row that waits can be picked, now or when it is due.",
+    ),
+    Progress(
+        "due_row_can_be_picked",
+        "§2 claim",
+        (PASS, ROW),
+        all_of(phase(PICKING), is_pending("row"), Not(is_picked("row")), is_due("row")),
+        ("pick",),
+        "From the very instant at which its back-off is over a row can be picked again.",
+        at_once=True,
     ),
     Progress(
         "pass_goes_on",

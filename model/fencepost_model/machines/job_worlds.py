@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from fencepost_model.error_codes import EXAMPLES, Family
 from fencepost_model.job_contract import JOB_CONTRACT
 from fencepost_model.semantics import Member, Population
@@ -110,6 +112,22 @@ JOB_LARGE = World(
     - {"skip", "park/cancelled", "park/parked", "resume_poll"},
     unreached=JOB_PLAIN.unreached | {"pending_with_cancel_request"},
 )
+
+JOB_SYMMETRIC = replace(
+    JOB_LARGE,
+    name="job-symmetric",
+    meaning="three jobs, two workers of one execution each, two seconds, without a deadline",
+    population=jobs(3, "w1", "w2"),
+    horizon=2,
+    arguments={
+        **JOB_LARGE.arguments,
+        "enqueue.deadline_at": (NULL,),
+        "fail.code": const(EXAMPLES[Family.INFRA]),
+    },
+    untaken=JOB_LARGE.untaken | {"recover/overdue", "recover/exhausted", "expire_overdue/overdue"},
+    unreached=JOB_LARGE.unreached | {"stale_token_of_the_owner", "lease_cut_by_deadline"},
+)
+"""Jobs and workers that are interchangeable: what symmetry saves is measured on it."""
 
 WORLDS: tuple[World, ...] = (JOB_SMALL, JOB_PLAIN, JOB_PARKED, JOB_LARGE)
 """The worlds that can be named on a command line."""

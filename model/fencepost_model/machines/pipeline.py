@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from fencepost_model.arrows import arrows_kept
 from fencepost_model.contract import Contract
 from fencepost_model.machines import task
 from fencepost_model.shapes import (
@@ -87,7 +88,7 @@ RUN_STATUSES: tuple[Status, ...] = (
     Status(PAUSED, "no node is released or started; what runs runs on"),
     Status(STOPPING, "somebody has ended it; what runs is waited for"),
     Status(SUCCEEDED, "its nodes come to a success", terminal=True),
-    Status(FAILED, "its nodes come to a failure; repairing one opens it again"),
+    Status(FAILED, "its nodes come to a failure; repairing one opens it again", terminal=True),
     Status(STOPPED, "somebody has stopped it, or one of its nodes", terminal=True),
     Status(CANCELLED, "somebody has cancelled it, or one of its nodes", terminal=True),
 )
@@ -96,10 +97,10 @@ NODE_STATUSES: tuple[Status, ...] = (
     Status(QUEUED, "released, waits for a place"),
     Status(ACTIVE, "runs in a place"),
     Status(SUCCEEDED, "has done its work"),
-    Status(FAILED, "has not, by its own fault or an unknown one"),
-    Status(STOPPED, "was stopped"),
-    Status(CANCELLED, "was cancelled, by hand or because of another node"),
-    Status(SKIPPED, "was left out, for its condition or because of another node"),
+    Status(FAILED, "has not, by its own fault or an unknown one", terminal=True),
+    Status(STOPPED, "was stopped", terminal=True),
+    Status(CANCELLED, "was cancelled, by hand or because of another node", terminal=True),
+    Status(SKIPPED, "was left out, for its condition or because of another node", terminal=True),
 )
 OPEN = (PENDING, RUNNING, PAUSED)
 UNSTARTED = (BLOCKED, QUEUED)
@@ -668,19 +669,23 @@ RUN_TABLE: Mapping[str, tuple[str, ...]] = {
     PAUSED: ("resume_run", "stop_run", "retry_node"),
     STOPPING: ("conclude",),
     SUCCEEDED: (),
-    FAILED: ("retry_node",),
+    FAILED: (),
     STOPPED: (),
     CANCELLED: (),
 }
+RUN_REVIVALS: Mapping[str, tuple[str, ...]] = {FAILED: ("retry_node",)}
 NODE_TABLE: Mapping[str, tuple[str, ...]] = {
     BLOCKED: ("release", "cascade", "cancel_node", "skip_node", "stop_run", "node_ended"),
     QUEUED: ("dispatch_node", "cancel_node", "skip_node", "stop_run", "node_ended"),
     ACTIVE: ("node_ended",),
     SUCCEEDED: ("prune",),
-    FAILED: ("retry_node",),
-    STOPPED: ("retry_node",),
-    CANCELLED: ("retry_node",),
-    SKIPPED: ("retry_node",),
+    FAILED: (),
+    STOPPED: (),
+    CANCELLED: (),
+    SKIPPED: (),
+}
+NODE_REVIVALS: Mapping[str, tuple[str, ...]] = {
+    status: ("retry_node",) for status in (FAILED, STOPPED, CANCELLED, SKIPPED)
 }
 
 RUN_MACHINE = Machine(
@@ -693,6 +698,7 @@ RUN_MACHINE = Machine(
     ),
     statuses=RUN_STATUSES,
     table=RUN_TABLE,
+    revivals=RUN_REVIVALS,
     created_by="submit_run",
 )
 NODE_MACHINE = Machine(
@@ -715,6 +721,7 @@ NODE_MACHINE = Machine(
     ),
     statuses=NODE_STATUSES,
     table=NODE_TABLE,
+    revivals=NODE_REVIVALS,
     created_by="submit_run",
     belongs_to="run",
 )
@@ -1260,7 +1267,7 @@ PIPELINE_CONTRACT = Contract(
     machines=(RUN_MACHINE, NODE_MACHINE, EDGE_MACHINE, PLACE_MACHINE),
     operations=OPERATIONS,
     invariants=INVARIANTS,
-    step_properties=STEP_PROPERTIES,
+    step_properties=(*STEP_PROPERTIES, *arrows_kept(OPERATIONS)),
     witnesses=WITNESSES,
     progress=PROGRESS,
     settings=SETTINGS,

@@ -701,6 +701,13 @@ INVARIANTS: tuple[Invariant, ...] = (
         "No lease reaches past the deadline.",
     ),
     Invariant(
+        "lease_no_longer_than_agreed",
+        "§4 Slot",
+        (SLOT,),
+        implies(present(slot("lease_expires_at")), AtMost(slot("lease_expires_at"), at(Setting("lease_seconds")))),
+        "No lease reaches further than its length from now.",
+    ),
+    Invariant(
         "result_exactly_on_success",
         "§4 Slot, INV-5",
         (SLOT,),
@@ -717,8 +724,10 @@ INVARIANTS: tuple[Invariant, ...] = (
         all_of(
             implies(is_one_of(STATUS, FAILED, EXPIRED), present(slot("error_code"))),
             implies(present(slot("error_code")), is_one_of(STATUS, FAILED, EXPIRED)),
+            implies(is_one_of(STATUS, EXPIRED), Equal(slot("error_code"), Const(DEADLINE_EXCEEDED))),
+            implies(Equal(slot("error_code"), Const(DEADLINE_EXCEEDED)), is_one_of(STATUS, EXPIRED)),
         ),
-        "An attempt that ended without success, and no other, says why by a code.",
+        "An attempt that ended without success, and no other, says why by a code; its deadline has a code of its own.",
     ),
     Invariant(
         "registered_worker_has_a_term",
@@ -824,8 +833,11 @@ STEP_PROPERTIES: tuple[StepProperty, ...] = (
         "beat_of_its_epoch",
         "§4 Slot",
         (WORKER,),
-        Equal(worker("epoch"), Param("epoch")),
-        "A process of an older epoch does not keep a newer one alive.",
+        all_of(
+            Equal(worker("epoch"), Param("epoch")),
+            Equal(worker("expires_at", after=True), at(Setting("worker_ttl"))),
+        ),
+        "A beat keeps a worker alive for its whole time to live, and a process of an older epoch beats for nobody.",
         of="beat",
     ),
     *(
@@ -880,6 +892,17 @@ STEP_PROPERTIES: tuple[StepProperty, ...] = (
             ),
         ),
         "A lease is renewed by a receipt, while it is alive, and only grows.",
+    ),
+    *(
+        StepProperty(
+            f"{operation.name}_leases_in_full",
+            "§4 Slot",
+            (SLOT,),
+            AtMost(new_lease(slot("deadline_at", after=True)), slot("lease_expires_at", after=True)),
+            "A lease that is given or renewed runs its whole length from now, or up to the deadline.",
+            of=operation.name,
+        )
+        for operation in (RESERVE, REPORT_ACCEPTED, REPORT_RUNNING, REPORT_CLEANING)
     ),
     StepProperty(
         "lease_born_alive",

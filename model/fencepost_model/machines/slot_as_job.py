@@ -61,6 +61,16 @@ def _failed(code: ValueTerm) -> Performs:
 
 LOST_RESULT = _failed(Const(EXAMPLES[Family.INFRA]))
 
+
+def _own_code() -> ValueTerm:
+    """The argument, as a choice among the codes that it can have."""
+    first, *others = slot.OWN_CODES
+    value: ValueTerm = Const(first)
+    for code in others:
+        value = Choose(Equal(Param("code"), Const(code)), Const(code), value)
+    return value
+
+
 STEPS: dict[str, SeenAs] = {
     "register": Excepted("a registration ends many attempts at once, each as recovery would", STUTTER),
     "beat": STUTTER,
@@ -69,7 +79,7 @@ STEPS: dict[str, SeenAs] = {
     "report_running": RENEWED,
     "report_cleaning": RENEWED,
     "succeed": Performs("succeed"),
-    "fail": _failed(Param("code")),
+    "fail": _failed(_own_code()),
     "request_cancel": Performs("request_cancel"),
     "expire": Excepted("a tick of its own takes an expired lease off, before anybody recovers", STUTTER),
     "report_clean/ended_before": STUTTER,

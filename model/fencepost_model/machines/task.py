@@ -21,9 +21,9 @@ too, so that no attempt begins while the carrier of the one before may live. ``s
 that stops: the first of stop and cancel stays, and either takes the place of a time-out. A pause of what has not
 started is recorded and takes effect when the task is queued or when its carrier reports its start.
 
-What has ended is left by *revivals* only (retry, forced retry, skip after a failure, reset). They are operations of
-their own, listed in ``REVIVALS``; so none of the six last statuses is terminal in the sense of a row without
-operations, and ``ended_left_by_revivals`` says instead where they may lead.
+The six last statuses are terminal: nothing leaves them of its own accord. They are left by *revivals* only (retry,
+forced retry, skip after a failure, reset), operations that stand in a table of their own, and ``ended_left_by_revivals``
+says where those may lead.
 
 Time-outs and back-off are events of the supervisor here. That their clocks stand still while a task is queued or paused
 (D-12) shows in the statuses that answer them. Each verb names the version of the row that its caller has read (on a
@@ -41,6 +41,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from fencepost_model.arrows import arrows_kept
 from fencepost_model.contract import Contract
 from fencepost_model.measures import lowered, never_negative
 from fencepost_model.shapes import (
@@ -135,24 +136,24 @@ STATUSES: tuple[Status, ...] = (
     Status(PAUSED, "at rest until somebody resumes it: in its place, or without one"),
     Status(RETRY_WAIT, "an attempt has failed; waits for the end of the back-off"),
     Status(STOPPING, "asked to stop, or timed out; its carrier has a window in which to end"),
-    Status(SUCCEEDED, "its carrier returned"),
-    Status(FAILED, "an error that is final, or the last attempt spent"),
-    Status(STOPPED, "ended because somebody stopped this task"),
-    Status(CANCELLED, "ended because it was cancelled, by hand or along with others"),
-    Status(SKIPPED, "need not or cannot be done any more"),
-    Status(LOST, "nobody knows how its attempt ended, or whether it did"),
+    Status(SUCCEEDED, "its carrier returned", terminal=True),
+    Status(FAILED, "an error that is final, or the last attempt spent", terminal=True),
+    Status(STOPPED, "ended because somebody stopped this task", terminal=True),
+    Status(CANCELLED, "ended because it was cancelled, by hand or along with others", terminal=True),
+    Status(SKIPPED, "need not or cannot be done any more", terminal=True),
+    Status(LOST, "nobody knows how its attempt ended, or whether it did", terminal=True),
 )
-ENDED = (SUCCEEDED, FAILED, STOPPED, CANCELLED, SKIPPED, LOST)
+ENDED: tuple[str, ...] = tuple(status.name for status in STATUSES if status.terminal)
 """Left by revivals only."""
 REVIVABLE = (FAILED, STOPPED, CANCELLED, LOST)
-LIVE: tuple[str, ...] = tuple(status.name for status in STATUSES if status.name not in ENDED)
+LIVE: tuple[str, ...] = tuple(status.name for status in STATUSES if not status.terminal)
 NEVER_STARTED = (PENDING, BLOCKED)
 AT_WORK = (STARTING, RUNNING, PAUSING, STOPPING)
 """Statuses in which a place is held; a paused task holds one when it was paused in place."""
 MAY_HOLD = (STARTING, RUNNING, PAUSING, PAUSED, STOPPING)
 
 REVIVALS = ("retry", "force_retry", "skip_failed", "reset")
-"""The operations that leave a status in which a task has ended: a table of their own (D-13)."""
+"""The operations that leave a status in which a task has ended."""
 
 CARRIER_ENDS = ("returned", "raised_retry", "raised_final", "acked", "died_retry", "died_final")
 
@@ -220,6 +221,16 @@ TABLE: Mapping[str, tuple[str, ...]] = {
         "window_over",
         "supervisor_lost",
     ),
+    SUCCEEDED: (),
+    FAILED: (),
+    STOPPED: (),
+    CANCELLED: (),
+    SKIPPED: (),
+    LOST: (),
+}
+
+# What takes a task out of a terminal status: a table of its own (D-13).
+REVIVAL_TABLE: Mapping[str, tuple[str, ...]] = {
     SUCCEEDED: ("reset",),
     FAILED: ("retry", "force_retry", "skip_failed", "reset"),
     STOPPED: ("retry", "force_retry", "reset"),
@@ -1110,6 +1121,7 @@ TASK_MACHINE = Machine(
     fields=FIELDS,
     statuses=STATUSES,
     table=TABLE,
+    revivals=REVIVAL_TABLE,
     created_by="submit",
 )
 
@@ -2226,7 +2238,7 @@ TASK_CONTRACT = Contract(
     machines=(TASK_MACHINE, CARRIER_MACHINE),
     operations=OPERATIONS,
     invariants=(*INVARIANTS, *never_negative(ENDS, present(STATUS))),
-    step_properties=(*STEP_PROPERTIES, *lowered(ENDS)),
+    step_properties=(*STEP_PROPERTIES, *arrows_kept(OPERATIONS), *lowered(ENDS)),
     witnesses=WITNESSES,
     progress=PROGRESS,
     settings=SETTINGS,

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from fencepost_model.arrows import arrows_kept
 from fencepost_model.contract import Contract
 from fencepost_model.shapes import (
     Actor,
@@ -343,6 +344,16 @@ INVARIANTS: tuple[Invariant, ...] = (
         "Trouble with the infrastructure is retryable, called by its name, and no valid answer.",
     ),
     _invariant(
+        "told_exactly_when_judged",
+        all_of(
+            *(
+                all_of(implies(is_status(*JUDGED), present(answer)), implies(present(answer), is_status(*JUDGED)))
+                for answer in (result("valid"), result("retryable"))
+            )
+        ),
+        "Whether the source is valid, and whether to validate again, is told exactly on a judgement.",
+    ),
+    _invariant(
         "unavailable_is_no_failure",
         implies(is_status(UNAVAILABLE), Not(any_of(stage("compile", FAILED, WARNING), stage("render", FAILED)))),
         "What failed on its content is not excused by the infrastructure.",
@@ -365,7 +376,6 @@ INVARIANTS: tuple[Invariant, ...] = (
         all_of(
             implies(Holds(result("valid")), is_status(PASSED)),
             implies(is_status(PASSED), Holds(result("valid"))),
-            implies(is_status(CHECKING), Missing(result("valid"))),
         ),
         "A caller from outside is told valid exactly for what has passed.",
     ),
@@ -568,7 +578,7 @@ VALIDATION_CONTRACT = Contract(
     machines=(VALIDATION_MACHINE,),
     operations=OPERATIONS,
     invariants=INVARIANTS,
-    step_properties=STEP_PROPERTIES,
+    step_properties=(*STEP_PROPERTIES, *arrows_kept(OPERATIONS)),
     witnesses=WITNESSES,
     progress=PROGRESS,
 )

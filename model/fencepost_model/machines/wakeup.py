@@ -23,6 +23,7 @@ that it has not read; and nobody sleeps past its poll. Looking takes no time her
 
 from __future__ import annotations
 
+from fencepost_model.arrows import arrows_kept
 from fencepost_model.contract import Contract
 from fencepost_model.shapes import (
     Actor,
@@ -472,6 +473,7 @@ INVARIANTS: tuple[Invariant, ...] = (
 )
 
 STEP_PROPERTIES: tuple[StepProperty, ...] = (
+    *arrows_kept(OPERATIONS),
     StepProperty(
         "generation_never_falls",
         "§3",
@@ -498,6 +500,16 @@ STEP_PROPERTIES: tuple[StepProperty, ...] = (
             Not(Holds(work("announced"))),
         ),
         "The generation goes up only for work that was not announced yet.",
+        of="notify",
+    ),
+    StepProperty(
+        "notified_is_announced",
+        "§8",
+        (CHANNEL, WORK),
+        all_of(
+            Less(channel("generation"), channel("generation", after=True)), Holds(work("announced", after=True))
+        ),
+        "A notification raises the generation, and is owed no more.",
         of="notify",
     ),
     StepProperty(
@@ -562,8 +574,12 @@ STEP_PROPERTIES: tuple[StepProperty, ...] = (
         "back_from_its_taker",
         "§2 release",
         (CHANNEL, WORK),
-        Equal(work("status"), Const(TAKEN)),
-        "Only what was taken comes back.",
+        all_of(
+            Equal(work("status"), Const(TAKEN)),
+            Equal(work("available_at", after=True), Param("available_at")),
+            Not(Holds(work("announced", after=True))),
+        ),
+        "Only what was taken comes back; it is due when it was told, and its notification is owed.",
         of="put_back",
     ),
 )
@@ -647,6 +663,24 @@ PROGRESS: tuple[Progress, ...] = (
         waits(AWAKE, EMPTY_HANDED),
         ("read_generation", "fall_asleep"),
         "Who is awake goes on with its round.",
+        at_once=True,
+    ),
+    Progress(
+        "poll_wakes_on_time",
+        "§8",
+        (CHANNEL, WAITER),
+        all_of(waits(ASLEEP), AtMost(waiter("wakes_at"), NOW)),
+        ("wake_up",),
+        "From the very instant of its poll a waiter can be woken.",
+        at_once=True,
+    ),
+    Progress(
+        "look_comes_to_an_end",
+        "§3",
+        (CHANNEL, WAITER),
+        waits(KNOWING),
+        ("take", "find_nothing"),
+        "Whoever looks finds work that is due, or finds nothing, and is kept waiting by no work that another one has.",
         at_once=True,
     ),
     Progress(

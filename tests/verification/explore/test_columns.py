@@ -14,18 +14,22 @@ from tests.verification.term_strategies import (
     POPULATION,
     Environment,
     environments,
+    fields_of_set,
     names_read,
+    rows_after,
+    sets,
     terms,
     value_terms,
 )
 
-from fencepost_model.shapes import Sort
+from fencepost_model.shapes import Case, ForEach, Sort
 from fencepost_model.terms import Bare, Const, Less, Not, TruthTerm, Value, ValueTerm, holds, value_of
 from fencepost_verification.explore.columns import NULL, Codebook, Column, column_of, mask_of
-from fencepost_verification.explore.local import FrontierScope, Layout
+from fencepost_verification.explore.local import FrontierScope, Layout, effects_of
 from fencepost_verification.explore.observation import Observed
 
 PLACES = tuple((slot.index, field.name) for slot in POPULATION.slots for field in FIELDS)
+FLAGS = frozenset(field.name for field in FIELDS if field.sort is Sort.FLAG)
 LAYOUT = Layout(
     tuple((slot, name, False) for slot, name in PLACES),
     {place: position for position, place in enumerate(PLACES)},
@@ -107,3 +111,18 @@ def test_a_disagreement_would_be_seen() -> None:
     term = Not(Less(Const(None), Const(1)))
     assert holds(term, Bare({}))
     assert not holds(Less(Const(1), Const(None)), Bare({}))
+
+
+@given(st.data(), sets(whole=True))
+def test_what_is_done_to_each_agrees_with_plain_evaluation(data: st.DataObject, each: ForEach) -> None:
+    environment = environments(whole=True, open_fields=fields_of_set(each))
+    drawn = data.draw(st.lists(environment, min_size=1, max_size=4))
+    case = Case("done", (), (), "each child", (each,))
+    codebook = Codebook()
+    changed = effects_of(case, frontier(drawn, codebook))
+    for number, one in enumerate(drawn):
+        after = rows_after(case, one)
+        for position, (slot, name) in enumerate(PLACES):
+            whole = np.broadcast_to(changed[position], len(drawn)) if position in changed else None
+            value = one.before[slot][name] if whole is None else codebook.decode(int(whole[number]), name in FLAGS)
+            assert value == after[slot][name]

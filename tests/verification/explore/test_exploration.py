@@ -66,7 +66,7 @@ def test_a_witness_is_reached_by_a_shortest_run() -> None:
 SIZES = {
     "job-small": (JOB_SMALL, 152_777, 311_626),
     "job-plain": (JOB_PLAIN, 7_108, 14_403),
-    "job-parked": (JOB_PARKED, 7_964, 16_152),
+    "job-parked": (JOB_PARKED, 9_713, 19_563),
     "job-large": (JOB_LARGE, 3_696_620, 11_944_617),
 }
 

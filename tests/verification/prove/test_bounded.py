@@ -104,7 +104,7 @@ def test_a_step_property_is_broken_by_the_last_step() -> None:
 
 def test_a_way_on_that_opens_only_later_is_a_way_on() -> None:
     """A job whose back-off is not over cannot be claimed now, but it is in no limbo."""
-    (no_limbo,) = JOB_CONTRACT.progress
+    no_limbo = next(p for p in JOB_CONTRACT.progress if p.name == "no_limbo")
     assert isinstance(BoundedSearch(depth=1)(JOB_CONTRACT, no_limbo), ScopeExhausted)
 
 

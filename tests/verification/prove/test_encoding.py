@@ -1,7 +1,7 @@
 """The solver's reading of terms is that of plain evaluation: on random terms over random small rows."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 
 import pytest
@@ -15,14 +15,17 @@ from tests.verification.term_strategies import (
     Environment,
     environments,
     evaluations,
+    fields_of_set,
     names_read,
     quantified_terms,
+    rows_after,
+    sets,
     terms,
     value_terms,
 )
 
 from fencepost_model.semantics import Row
-from fencepost_model.shapes import Field, Sort
+from fencepost_model.shapes import Case, Field, ForEach, Sort
 from fencepost_model.terms import (
     AllOf,
     AtMost,
@@ -30,6 +33,7 @@ from fencepost_model.terms import (
     Choose,
     Const,
     Equal,
+    Every,
     FieldOf,
     Holds,
     Less,
@@ -38,6 +42,7 @@ from fencepost_model.terms import (
     Param,
     Plus,
     Same,
+    Some,
     TruthTerm,
     ValueTerm,
     holds,
@@ -59,6 +64,7 @@ from fencepost_verification.prove.encoding import (
     plain_number,
     symbol_of,
 )
+from fencepost_verification.prove.obligations import Effects
 from fencepost_verification.prove.smt import Answer, Expression, Formula
 
 PARENT_SORT, CHILD_SORT = smt.element_sort("test parent"), smt.element_sort("test child")
@@ -293,6 +299,29 @@ def test_a_model_of_a_term_is_a_state_in_which_it_holds(data: st.DataObject) -> 
     assert (answer is Answer.SATISFIABLE) is (holds(term, one.scope()) or holds(term, other.scope()))
     if answer is Answer.SATISFIABLE:
         assert holds(term, (one if solver.model().truth(pick) else other).scope())
+
+
+@given(st.data(), sets())
+@settings(max_examples=100)
+def test_what_is_done_to_each_is_read_of_each_child(data: st.DataObject, each: ForEach) -> None:
+    """Of a child by name, of both by a list, and of all there are by a quantifier of the solver."""
+    environment = data.draw(environments(open_fields=fields_of_set(each)))
+    after = rows_after(Case("done", (), (), "each child", (each,)), environment)
+    name = data.draw(st.sampled_from([assignment.field.name for assignment in each.effect]))
+    known = known_scope(environment, Lexicon())
+    ends = Effects(known.before, {}, (each,), known)
+    for child, row in zip(family(listed=True).entities[1:], after[1:], strict=True):
+        mine = replace(child, parent=known.binding["parent"])
+        assert identical(ends.read(mine, name), literal(row[name], known.lexicon)) is True
+    for listed in (True, False):
+        open_ = open_scope(Lexicon(), listed=listed)
+        scope = replace(open_.scope, after=Effects(open_.before, {}, (each,), open_.scope))
+        for value in {row[name] for row in after[1:]}:
+            is_it = Same(FieldOf("any", name, after=True), Const(value))
+            for term in (Every("any", "child", "parent", is_it), Some("any", "child", "parent", is_it)):
+                formula = formula_of(term, scope)
+                expected = holds(term, replace(environment, after=after).scope())
+                assert solver_says(formula, open_.facts(environment)) is expected
 
 
 # --- what is refused --------------------------------------------------------------------------------------------------

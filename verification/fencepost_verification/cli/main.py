@@ -7,7 +7,7 @@ import traceback
 
 import typer
 
-from fencepost_verification.cli import checks, exporting, judging, publishing
+from fencepost_verification.cli import checks, differing, exporting, finding, judging, publishing
 from fencepost_verification.evidence import EXIT_UNKNOWN
 
 app = typer.Typer(
@@ -21,6 +21,10 @@ app = typer.Typer(
 app.command()(checks.prove)
 app.command()(checks.explore)
 app.command()(checks.necessity)
+app.command()(differing.diff)
+app.command()(finding.findings)
+app.command()(finding.mutants)
+app.command()(finding.ledger)
 app.command()(judging.smoke)
 app.command()(judging.conform)
 app.command()(judging.offenders)
@@ -28,6 +32,7 @@ app.command()(judging.schema)
 app.add_typer(exporting.export)
 app.command()(publishing.documents)
 app.command()(publishing.verify)
+app.command("all")(publishing.all_checks)
 
 
 def main() -> None:

@@ -369,7 +369,7 @@ class Lens:
         root = self.world.contract.root
         by_status: dict[str | None, tuple[tuple[Atom, Reading], ...]] = {None: ()}
         for status in root.statuses:
-            named = [self.operations[name] for name in root.table[status.name] if name in self.operations]
+            named = [self.operations[name] for name in root.acting_on(status.name) if name in self.operations]
             by_status[status.name] = self._row_readings(
                 guard.term for operation in named for guard in conditions_of(operation)
             )

@@ -3,7 +3,8 @@
 What is drawn follows from the contract alone. A case of an operation leads *from* every status that the table lists for
 the operation and that its guards and conditions, taken by their shape, do not exclude; it leads *to* the status that
 its effect assigns, or stays where it is. An effect that assigns a status which depends on the row leads to each status
-it may be.
+it may be. An operation about another entity is drawn where it assigns a status along the way, to one entity or to each
+of many.
 
 The text for Graphviz is made with the ``graphviz`` package and laid out by the ``graphviz-pure`` program, which is
 installed with this package and pinned; only where it is missing, by ``dot`` from the path. The two lay the same text
@@ -19,7 +20,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, cast
@@ -27,8 +28,8 @@ from typing import Protocol, cast
 import graphviz  # pyright: ignore[reportMissingTypeStubs]
 
 from fencepost_model.contract import Contract, excluded_by_shape, transition_name
-from fencepost_model.shapes import Case, Machine, Operation
-from fencepost_model.terms import AllOf, Choose, Const, Equal, FieldOf, Value, ValueTerm
+from fencepost_model.shapes import Assignment, Case, Machine, Operation
+from fencepost_model.terms import AllOf, Choose, Const, Equal, FieldOf, Missing, TruthTerm, Value, ValueTerm
 
 NOWHERE = ""
 """Where a transition comes from that creates its entity."""
@@ -53,31 +54,53 @@ class Arrow:
 def arrows(contract: Contract, machine: Machine) -> Iterator[Arrow]:
     """Every arrow of a machine's diagram, in the order of the contract."""
     for operation, case in contract.transitions():
-        if operation.subject.machine != machine.name or not machine.statuses:
+        if not machine.statuses:
             continue
-        assigned = [
-            a.value for a in case.effect if a.field.entity == operation.subject.name and a.field.name == "status"
-        ]
-        for source in sources(machine, operation, case):
-            if not assigned:
-                yield Arrow(source, source, operation, case)
-                continue
-            targets = possible_words(assigned[0], tuple(status.name for status in machine.statuses))
-            for target in targets:
-                yield Arrow(source, target, operation, case, fixed=len(targets) == 1)
+        drawn: dict[tuple[str, str], Arrow] = {}
+        for variable, assigned, conditions in _ways(machine, operation, case):
+            for source in sources(machine, operation, variable, conditions):
+                targets: tuple[str, ...] = (source,)
+                if assigned is not None:
+                    targets = possible_words(assigned, tuple(status.name for status in machine.statuses))
+                for target in targets:
+                    arrow = Arrow(source, target, operation, case, fixed=len(targets) == 1)
+                    drawn.setdefault((source, target), arrow)
+        yield from drawn.values()
 
 
-def sources(machine: Machine, operation: Operation, case: Case) -> tuple[str, ...]:
-    """The statuses in which a case of an operation may be taken, as far as the shape of its conditions tells."""
-    if operation.name == machine.created_by:
-        return (NOWHERE,)
+def _ways(
+    machine: Machine, operation: Operation, case: Case
+) -> Iterator[tuple[str, ValueTerm | None, tuple[TruthTerm, ...]]]:
+    """How a case acts on entities of a machine: the variable, the status that it assigns, its conditions."""
     conditions = tuple(guard.term for guard in (*operation.guards, *case.when))
-    status = FieldOf(operation.subject.name, "status")
-    return tuple(
+    for variable in operation.over:
+        if variable.machine == machine.name:
+            assigned = _status_assigned(variable.name, case.effect)
+            if variable.name == operation.subject.name or assigned is not None:
+                yield variable.name, assigned, conditions
+    for each in case.also:
+        assigned = _status_assigned(each.subject.name, each.effect)
+        if each.subject.machine == machine.name and assigned is not None:
+            yield each.subject.name, assigned, (each.where,)
+
+
+def _status_assigned(variable: str, effect: Sequence[Assignment]) -> ValueTerm | None:
+    return next((a.value for a in effect if a.field == FieldOf(variable, "status")), None)
+
+
+def sources(
+    machine: Machine, operation: Operation, variable: str, conditions: tuple[TruthTerm, ...]
+) -> tuple[str, ...]:
+    """The statuses in which an operation may act on a variable, as far as the shape of the conditions tells."""
+    status = FieldOf(variable, "status")
+    listed = tuple(
         name
-        for name, row in machine.table.items()
-        if operation.name in row and not excluded_by_shape(AllOf((Equal(status, Const(name)), *conditions)))
+        for name in machine.table
+        if operation.name in machine.acting_on(name)
+        and not excluded_by_shape(AllOf((Equal(status, Const(name)), *conditions)))
     )
+    creates = operation.name == machine.created_by and not excluded_by_shape(AllOf((Missing(status), *conditions)))
+    return (NOWHERE, *listed) if creates else listed
 
 
 def possible_words(value: ValueTerm, otherwise: tuple[str, ...]) -> tuple[str, ...]:

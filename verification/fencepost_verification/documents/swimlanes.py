@@ -5,6 +5,9 @@ first act; on the right stands the row as each step leaves it, its status first.
 an instant that the clock has reached is marked, for ``<= now`` is over and due everywhere in the contract. In an
 actor's box, below the name of the transition, stand the arguments and what the actor remembers after the step.
 
+The rows shown are those of entities with statuses (the root, where there are none): for each step that of the entity
+which the operation is about, and below it each further one that the step changed.
+
 Which fields are shown is worked out from the contract: those that the guards of most operations read, and those that
 matter to the point of the picture (``Focus``).
 
@@ -17,17 +20,21 @@ The picture is an SVG element without scripts. Its colours come from the style s
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from fencepost_model.contract import Contract, transition_name
 from fencepost_model.semantics import Accepted, Call, Refused, Row, Semantics, State
-from fencepost_model.shapes import Sort, Variable
-from fencepost_model.terms import TruthTerm, Value, fields_read
+from fencepost_model.shapes import Machine, Sort, Variable
+from fencepost_model.terms import FieldOf, TruthTerm, Value, walk_in_scope
 from fencepost_verification.documents.templating import template
 from fencepost_verification.evidence import Move, Step, Taken, Tick, Trace
 
 USUAL_FIELDS, MOST_FIELDS = 3, 5
+
+Place: TypeAlias = tuple[int, int]
+"""An entity: the number of its aggregate and its slot there."""
 
 # Sizes in pixels. A character of the small type is at most so wide that a word of capitals fits.
 CLOCK, LANE, GAP, HEAD = 52, 96, 18, 46
@@ -48,9 +55,7 @@ class Focus:
         machines = {variable.name: variable.machine for variable in self.over}
         for term in self.terms:
             # A set has no order of its own; pages must not differ from run to run.
-            for field in sorted(fields_read(term), key=lambda f: (f.entity, f.name)):
-                if machines.get(field.entity) == machine:
-                    yield field.name
+            yield from sorted(name for owner, name in _reads(term, machines) if owner == machine)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,16 +151,37 @@ def swimlane(trace: Trace, contract: Contract, title: str, focus: Focus | None =
     return template("swimlane.svg.j2").render(picture=picture, head=HEAD, clock=CLOCK).strip() + "\n"
 
 
+def _reads(term: TruthTerm, machines: Mapping[str, str]) -> set[tuple[str, str]]:
+    """The fields that a term reads, each by its machine and name."""
+    return {
+        (bound[part.entity], part.name)
+        for part, bound in walk_in_scope(term, machines)
+        if isinstance(part, FieldOf) and part.entity in bound
+    }
+
+
+def machines_shown(contract: Contract) -> tuple[Machine, ...]:
+    """The machines whose rows a picture shows: those with statuses, or the root where there are none."""
+    return tuple(machine for machine in contract.machines if machine.statuses) or (contract.root,)
+
+
 def usual_fields(contract: Contract) -> tuple[str, ...]:
-    """The fields of the root that the guards of most operations read, its status apart."""
+    """The fields of the rows shown that the guards of most operations read, their statuses apart."""
     counts: Counter[str] = Counter()
+    names = {machine.name for machine in machines_shown(contract)}
     for operation in contract.operations:
         machines = {variable.name: variable.machine for variable in operation.over}
-        read = {field for guard in operation.guards for field in fields_read(guard.term)}
-        counts.update({f.name for f in read if machines[f.entity] == contract.root.name and f.name != "status"})
-    order = {field.name: number for number, field in enumerate(contract.root.fields)}
+        read = {field for guard in operation.guards for field in _reads(guard.term, machines)}
+        counts.update({name for machine, name in read if machine in names and name != "status"})
+    order = _order(contract)
     ranked = sorted(counts, key=lambda name: (-counts[name], order[name]))
     return tuple(sorted(ranked[:USUAL_FIELDS], key=lambda name: order[name]))
+
+
+def _order(contract: Contract) -> dict[str, int]:
+    """The place of each field name among those of the rows shown."""
+    names = dict.fromkeys(field.name for machine in machines_shown(contract) for field in machine.fields)
+    return {name: number for number, name in enumerate(names)}
 
 
 def shown(value: Value) -> str:
@@ -185,17 +211,15 @@ class _Drawing:
         self._contract = contract
         self._population = trace.semantics.population
         self._whole = Semantics(contract, self._population, trace.semantics.settings)
-        self._root = contract.root
+        self._machines = {machine.name: machine for machine in machines_shown(contract)}
+        self._slots = [slot.index for slot in self._population.slots if slot.machine in self._machines]
         self._lanes = self._make_lanes()
         self._fields = self._fields_shown(focus)
-        self._several = self._population.aggregates > 1
+        self._several = len(self._places()) > 1
         right = max((lane.left + lane.width for lane in self._lanes.values()), default=float(CLOCK))
         self._table_left = right + GAP + 14
-        words = [status.name for status in self._root.statuses] or [""]
-        used = {self._status(state, a) for state in self._states() for a in range(self._population.aggregates)}
-        self._status_width = (
-            max(len(word) for word in (*(w for w in words if w in used), "status", self._root.name)) * LARGE + 22
-        )
+        used = {self._status(state, place) for state in self._states() for place in self._places()}
+        self._status_width = max(len(word) for word in (*used, "status", *self._machines)) * LARGE + 22
         self._columns = self._make_columns()
 
     def picture(self, title: str, note: str) -> Picture:
@@ -214,7 +238,7 @@ class _Drawing:
             self._table_left,
             self._status_width,
             note,
-            f"no {self._root.name}",
+            f"no {next(iter(self._machines))}" if len(self._machines) == 1 else "not there",
         )
 
     # -- what is shown -------------------------------------------------------------------------------------------------
@@ -224,18 +248,34 @@ class _Drawing:
         for step in self._trace.steps:
             yield step.after
 
-    def _status(self, state: State, aggregate: int) -> str:
-        value = state.rows[aggregate][0].get("status")
+    def _places(self) -> list[Place]:
+        return [(aggregate, slot) for aggregate in range(self._population.aggregates) for slot in self._slots]
+
+    def _place(self, call: Call) -> Place:
+        """The entity whose row is shown for a call: the one that the operation is about, or what stands in for it."""
+        operation = self._contract.operation(call.operation)
+        about = (operation.subject, *operation.over)
+        slots = [call.binding[v.name] for v in about if v.machine in self._machines]
+        return call.aggregate, slots[0] if slots else self._slots[0]
+
+    def _machine(self, place: Place) -> Machine:
+        return self._machines[self._population.slots[place[1]].machine]
+
+    def _status(self, state: State, place: Place) -> str:
+        aggregate, slot = place
+        value = state.rows[aggregate][slot].get("status")
         return "" if value is None else str(value)
 
     def _fields_shown(self, focus: Focus) -> tuple[str, ...]:
-        order = {field.name: number for number, field in enumerate(self._root.fields)}
-        wanted = dict.fromkeys((*focus.fields(self._root.name), *usual_fields(self._contract)))
+        order = _order(self._contract)
+        focused = (name for machine in self._machines for name in focus.fields(machine))
+        wanted = dict.fromkeys((*focused, *usual_fields(self._contract)))
         ever = {
             name
             for state in self._states()
             for rows in state.rows
-            for name, value in rows[0].items()
+            for slot in self._slots
+            for name, value in rows[slot].items()
             if value is not None and name != "status"
         }
         chosen = [name for name in wanted if name in ever][:MOST_FIELDS]
@@ -244,7 +284,8 @@ class _Drawing:
     def _member(self, call: Call) -> int | None:
         """The slot of the member that acts in a call, where one does."""
         operation = self._contract.operation(call.operation)
-        return next((call.binding[variable.name] for variable in operation.over[1:]), None)
+        actors = (v for v in operation.over if v.of is not None and v.machine not in self._machines)
+        return next((call.binding[variable.name] for variable in actors), None)
 
     def _remembered(self, row: Row, machine: str) -> Iterator[str]:
         """What a member remembers; where that is a single value, under the member's own name."""
@@ -292,22 +333,36 @@ class _Drawing:
     def _make_columns(self) -> tuple[Column, ...]:
         columns: list[Column] = []
         left = self._table_left + self._status_width + 6
-        for name in (*(("no.",) if self._several else ()), *self._fields):
+        which = () if not self._several else ("no.",) if len(self._slots) == 1 else ("which",)
+        for name in (*which, *self._fields):
             width = _column_width(name)
             columns.append(Column(name, _two_lines(name), left + width / 2))
             left += width
         return tuple(columns)
 
-    def _cells(self, state: State, before: State | None, aggregate: int) -> tuple[Cell, ...]:
+    def _which(self, place: Place) -> str:
+        """How a row is told from the others."""
+        aggregate, slot = place
+        if len(self._slots) == 1:
+            return str(aggregate + 1)
+        label = self._population.slots[slot].label
+        return f"{label}.{aggregate + 1}" if self._population.aggregates > 1 else label
+
+    def _cells(self, state: State, before: State | None, place: Place) -> tuple[Cell, ...]:
         cells: list[Cell] = []
+        aggregate, slot = place
+        sorts = {field.name: field.sort for field in self._machine(place).fields}
         for column in self._columns:
-            if column.name == "no.":
-                cells.append(Cell(str(aggregate + 1), str(aggregate + 1), column.middle, False, False))
+            if column.name in ("no.", "which"):
+                told = self._which(place)
+                cells.append(Cell(_shortened(told, 11), told, column.middle, False, False))
                 continue
-            value = state.rows[aggregate][0][column.name]
-            instant = self._root.field_named(column.name).sort is Sort.INSTANT
+            if column.name not in sorts:
+                continue
+            value = state.rows[aggregate][slot][column.name]
+            instant = sorts[column.name] is Sort.INSTANT
             past = instant and isinstance(value, int | float) and value <= state.now
-            changed = before is not None and before.rows[aggregate][0][column.name] != value
+            changed = before is not None and before.rows[aggregate][slot][column.name] != value
             full = shown(value)
             cells.append(Cell(_shortened(full, 11), full, column.middle, changed, past))
         return tuple(cells)
@@ -316,9 +371,9 @@ class _Drawing:
         top = float(HEAD)
         start = self._trace.start
         told_time = shown(start.now)
-        for aggregate in range(self._population.aggregates):
-            if self._status(start, aggregate):
-                yield self._beat(top, ROW, told_time, None, "found so", (), start, None, aggregate)
+        for place in self._places():
+            if self._status(start, place):
+                yield self._beat(top, ROW, told_time, None, "found so", (), start, None, place)
                 top += ROW
                 told_time = ""
         passed: float | int = 0
@@ -329,9 +384,9 @@ class _Drawing:
                 passed += step.after.now - step.before.now
                 if number + 1 < len(steps) and _call_of(steps[number + 1].move) is None:
                     continue
-                aggregate = self._aggregate_near(number)
+                place = self._place_near(number)
                 text = f"{shown(passed)} s {'passes' if passed == 1 else 'pass'}"
-                cells = self._beat(top, TICK_ROW, shown(step.after.now), None, text, (), step.after, None, aggregate)
+                cells = self._beat(top, TICK_ROW, shown(step.after.now), None, text, (), step.after, None, place)
                 yield cells
                 top += TICK_ROW
                 passed, told_time = 0, ""
@@ -340,11 +395,15 @@ class _Drawing:
             height = ROW + LINE * len(details) + (LINE if step.refused else 0)
             forbidden = self._forbidden(step, call)
             height += LINE if forbidden else 0
-            yield self._beat(
-                top + 4, height, told_time, step, "", details, step.after, step.before, call.aggregate, forbidden
-            )
+            place = self._place(call)
+            yield self._beat(top + 4, height, told_time, step, "", details, step.after, step.before, place, forbidden)
             top += height + 8
             told_time = ""
+            for other in self._places():
+                aggregate, slot = other
+                if other != place and step.before.rows[aggregate][slot] != step.after.rows[aggregate][slot]:
+                    yield self._beat(top, TICK_ROW, "", None, "and", (), step.after, step.before, other)
+                    top += TICK_ROW
 
     def _beat(
         self,
@@ -356,11 +415,12 @@ class _Drawing:
         details: tuple[Line, ...],
         state: State,
         before: State | None,
-        aggregate: int,
+        place: Place,
         forbidden: str = "",
     ) -> Beat:
         operation, _, case = (step.transition if step else text).partition("/")
-        status = self._status(state, aggregate)
+        status = self._status(state, place)
+        exists = bool(status) or not self._machine(place).statuses
         return Beat(
             top,
             height,
@@ -370,19 +430,19 @@ class _Drawing:
             case,
             details,
             status,
-            status in self._root.terminal,
-            self._cells(state, before, aggregate) if status else (),
+            status in self._machine(place).terminal,
+            self._cells(state, before, place) if exists else (),
             _refusal(step) if step else "",
             forbidden,
         )
 
-    def _aggregate_near(self, number: int) -> int:
-        """The aggregate that the last step before was about, whose row is shown while time passes."""
+    def _place_near(self, number: int) -> Place:
+        """What the last step before was about, whose row is shown while time passes."""
         for step in reversed(self._trace.steps[:number]):
             call = _call_of(step.move)
             if call is not None:
-                return call.aggregate
-        return 0
+                return self._place(call)
+        return self._places()[0]
 
     def _forbidden(self, step: Step, call: Call) -> str:
         """Why the whole contract does not allow a step, or not so; empty when it does."""

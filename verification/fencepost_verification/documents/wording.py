@@ -39,7 +39,7 @@ from typing import TypeAlias, TypeGuard, assert_never
 
 from fencepost_model.contract import Contract
 from fencepost_model.error_codes import Family, UnclassifiedCode, classify
-from fencepost_model.shapes import Assignment, Parameter, Sort, Variable
+from fencepost_model.shapes import Assignment, ForEach, Parameter, Sort, Variable
 from fencepost_model.terms import (
     AllOf,
     AnyOf,
@@ -165,10 +165,21 @@ class Speech:
     subject: str | None = None
 
     @staticmethod
-    def about(contract: Contract, over: Iterable[Variable], parameters: Iterable[Parameter] = ()) -> Speech:
-        """The way to speak of an operation or statement over these variables; the first of them is the subject."""
+    def about(
+        contract: Contract,
+        over: Iterable[Variable],
+        parameters: Iterable[Parameter] = (),
+        subject: str | None = None,
+    ) -> Speech:
+        """The way to speak of an operation or statement over these variables; the first is the subject by default."""
         variables = {variable.name: variable.machine for variable in over}
-        return Speech(contract, variables, {p.name: p for p in parameters}, next(iter(variables), None))
+        unnamed = subject or next(iter(variables), None)
+        return Speech(contract, variables, {p.name: p for p in parameters}, unnamed)
+
+    def of_each(self, each: ForEach) -> Speech:
+        """The same, for what is done to each of many: the entity that is changed goes unnamed."""
+        more = {variable.name: variable.machine for variable in each.over}
+        return replace(self, variables={**self.variables, **more}, subject=each.subject.name)
 
     def with_variable(self, name: str, machine: str) -> Speech:
         """The same, within a quantifier that brings a variable of its own."""
@@ -590,6 +601,20 @@ def _normalised_value(value: ValueTerm) -> ValueTerm:
 def in_words(term: TruthTerm, speech: Speech) -> str:
     """A truth term on one line, such as "`lease_expires_at` is set and later than now"."""
     return sentence(clause(term, speech))
+
+
+def each_of(each: ForEach, speech: Speech) -> str:
+    """Whom a step changes among many, such as "each request of each run of the host"; the condition is said apart."""
+    chain = " of ".join(f"each {variable.machine}" for variable in reversed(each.over))
+    return f"{chain} of {speech.owner(each.over[0].of or '')}"
+
+
+def each_in_words(each: ForEach, speech: Speech) -> str:
+    """What a step does to each of many, such as "for each request of the run: if `key` is set, `key` becomes null"."""
+    inner = speech.of_each(each)
+    done = " and ".join(effect_in_words(assignment, inner) for assignment in each.effect)
+    condition = "" if each.where == Truth(True) else f"if {in_words(each.where, inner)}, "
+    return f"for {each_of(each, speech)}: {condition}{done}"
 
 
 def effect_in_words(assignment: Assignment, speech: Speech) -> str:

@@ -15,16 +15,17 @@ is therefore a real run; it is replayed by plain evaluation before anybody sees 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fencepost_model.contract import Contract, transition_name
 from fencepost_model.semantics import Call, Population, Row, Semantics, State
-from fencepost_model.shapes import Actor, Case, Guard, Operation, Sort, StepProperty
-from fencepost_model.terms import Bare, FieldOf, Param, Value, ValueTerm, value_of, walk
+from fencepost_model.shapes import Case, Guard, Operation, Sort, StepProperty
+from fencepost_model.terms import Bare, Every, FieldOf, Param, Some, Value, ValueTerm, value_of, walk
 from fencepost_model.worlds import World
 from fencepost_verification.evidence import Move, Taken, Tick, Trace, replayed
 from fencepost_verification.explore.columns import NULL, Codebook, Column, Mask, column_of, mask_of
@@ -36,6 +37,9 @@ ONE_CASE = "cases_exclude_each_other"
 SOME_CASE = "cases_are_complete"
 """The names under which an operation is reported that has two cases open at once, or none."""
 CASE_FAULTS = frozenset({ONE_CASE, SOME_CASE})
+
+MOST_STATES = 5_000_000
+"""How many states of one aggregate are looked at, at most."""
 
 _LEAST, _MOST = -64, 189
 """The numbers that fit a byte of a key: codes of strings below zero, counts and instants above; null has its own."""
@@ -198,6 +202,10 @@ class FrontierScope:
             raise ValueError(f"{entity}.{name} is asked for after a step, but there is only one state here")
         return self._of(columns[self.layout.positions[(self.binding[entity], name)]])
 
+    def column(self, position: int) -> Column:
+        """One column of the layout, for the chosen states."""
+        return self._of(self.columns[position])
+
     def now(self) -> Column:
         return self._of(self.clock)
 
@@ -271,12 +279,46 @@ def _narrowed(scope: FrontierScope, guards: Sequence[Guard]) -> FrontierScope:
     return scope
 
 
+def effects_of(case: Case, scope: FrontierScope) -> dict[int, Column]:
+    """What a case changes in the states of a scope, by the position of the column; the rest stays as it is.
+
+    All values are read in the state in which the step begins.
+    """
+    binding, positions = scope.binding, scope.layout.positions
+    changed: dict[int, Column] = {
+        positions[(binding[a.field.entity], a.field.name)]: column_of(a.value, scope) for a in case.effect
+    }
+    for each in case.also:
+        for member in scope.population.below(binding, each.over):
+            there = scope.on(member)
+            hit = mask_of(each.where, there)
+            if not hit.any():
+                continue
+            for assignment in each.effect:
+                position = positions[(member[assignment.field.entity], assignment.field.name)]
+                kept = changed[position] if position in changed else there.column(position)
+                changed[position] = np.where(hit, column_of(assignment.value, there), kept)
+    return changed
+
+
 def _depends_on(guard: Guard, subject: str) -> tuple[bool, bool]:
     """Whether a guard reads anything but the subject, and whether it reads an argument."""
     parts = list(walk(guard.term))
     arguments = any(isinstance(part, Param) for part in parts)
+    quantified = any(isinstance(part, Every | Some) for part in parts)
     others = any(isinstance(part, FieldOf) and part.entity != subject for part in parts)
-    return others, arguments
+    return others or quantified, arguments
+
+
+_Steps: TypeAlias = tuple[Ids | None, Mapping[str, int], Mapping[str, ValueTerm]]
+"""Some edges (None for all), the slots of a statement's variables, and the arguments of the calls."""
+
+
+def _fits(shape: MoveShape, statement: StepProperty, binding: Mapping[str, int]) -> bool:
+    """Whether a property of some steps speaks of a move: of its own entities, by name."""
+    if shape.operation is None or not statement.speaks_of(shape.operation):
+        return False
+    return all(shape.binding.get(name) in (None, slot) for name, slot in binding.items())
 
 
 class Explorer:
@@ -360,11 +402,13 @@ class Explorer:
             of_the_subject = [guard for guard, others, arguments in kinds if not others and not arguments]
             of_the_caller = [guard for guard, others, arguments in kinds if others and not arguments]
             of_the_call = [guard for guard, _, arguments in kinds if arguments]
-            bindings = list(self.population.bindings(operation.over))
-            shared = _narrowed(whole.on(bindings[0]), of_the_subject)
-            if _size(shared) == 0:
-                continue
-            for binding in bindings:
+            by_subject: dict[int, FrontierScope] = {}
+            for binding in self.population.bindings(operation.over):
+                if binding[subject] not in by_subject:
+                    by_subject[binding[subject]] = _narrowed(whole.on(binding), of_the_subject)
+                shared = by_subject[binding[subject]]
+                if _size(shared) == 0:
+                    continue
                 callers = _narrowed(shared.on(binding), of_the_caller)
                 if _size(callers) == 0:
                     continue
@@ -379,11 +423,8 @@ class Explorer:
                         if _size(taken) == 0:
                             continue
                         opened[_chosen(taken)] += 1
-                        changed = {
-                            self.layout.positions[(binding[a.field.entity], a.field.name)]: column_of(a.value, taken)
-                            for a in case.effect
-                        }
-                        emit(taken, self._number(operation, case, binding, arguments, which), changed, 0)
+                        label = self._number(operation, case, binding, arguments, which)
+                        emit(taken, label, effects_of(case, taken), 0)
                     self._look_at_cases(opened[_chosen(allowed)], _chosen(allowed))
         if not sources:
             nothing = np.empty(0, dtype=np.int64)
@@ -419,36 +460,40 @@ class Explorer:
         broken: list[tuple[str, int]] = []
         scope = self._scope(clock, before, after)
         for statement in self.contract.step_properties:
-            for chosen, binding in self._steps_of(statement, labels):
+            for chosen, binding, arguments in self._steps_of(statement, labels):
                 if chosen is not None and len(chosen) == 0:
                     continue
                 there = scope.on(binding) if chosen is None else scope.on(binding).keeping(chosen)
+                if arguments:
+                    params = {name: column_of(term, scope) for name, term in arguments.items()}
+                    there = there.called_with(params)
                 found = _first_false(mask_of(statement.statement, there), _size(there))
                 if found is not None:
                     broken.append((statement.name, found if chosen is None else int(chosen[found])))
                     break
         return broken
 
-    def _steps_of(self, statement: StepProperty, labels: Ids) -> list[tuple[Ids | None, Mapping[str, int]]]:
-        bindings = list(self.population.bindings(statement.over))
-        if statement.by is None:
-            return [(None, binding) for binding in bindings]
-        groups: list[tuple[Ids | None, Mapping[str, int]]] = []
-        for binding in bindings:
-            fitting = [number for number, shape in enumerate(self.shapes) if self._fits(shape, statement.by, binding)]
-            groups.append((np.flatnonzero(np.isin(labels, fitting)), binding))
-        return groups
-
-    @staticmethod
-    def _fits(shape: MoveShape, by: Actor, binding: Mapping[str, int]) -> bool:
-        if shape.operation is None or shape.operation.actor is not by:
-            return False
-        return all(shape.binding.get(name) in (None, slot) for name, slot in binding.items())
+    def _steps_of(self, statement: StepProperty, labels: Ids) -> Iterator[_Steps]:
+        """The steps that a property speaks of, for each binding; apart by arguments where it reads them."""
+        if not statement.restricted:
+            # Time passing is no step of an operation: only a property of the clock speaks of it.
+            taken = np.flatnonzero(labels != self.tick)
+            for binding in self.population.bindings(statement.over):
+                yield (taken if len(taken) < len(labels) else None), binding, {}
+            return
+        reads_arguments = any(isinstance(part, Param) for part in walk(statement.statement))
+        for binding in self.population.bindings(statement.over):
+            fitting = [number for number, shape in enumerate(self.shapes) if _fits(shape, statement, binding)]
+            if not reads_arguments:
+                yield np.flatnonzero(np.isin(labels, fitting)), binding, {}
+                continue
+            for number in fitting:
+                yield np.flatnonzero(labels == number), binding, self.shapes[number].arguments
 
     # -- the search ----------------------------------------------------------------------------------------------------
 
     def run(
-        self, *, stop_at_violation: bool = False, deepest: int | None = None, most_states: int = 5_000_000
+        self, *, stop_at_violation: bool = False, deepest: int | None = None, most_states: int = MOST_STATES
     ) -> LocalGraph:
         """Search until nothing new is found, a statement breaks (where asked), or a bound is reached.
 
@@ -576,7 +621,13 @@ def _first_of_each(violations: Sequence[Violation]) -> list[Violation]:
 
 
 def explore_aggregate(
-    world: World, contract: Contract | None = None, *, stop_at_violation: bool = False, deepest: int | None = None
+    world: World,
+    contract: Contract | None = None,
+    *,
+    stop_at_violation: bool = False,
+    deepest: int | None = None,
+    most_states: int = MOST_STATES,
 ) -> LocalGraph:
     """Every state of one aggregate of a world, for its contract or for a mutant of it (see ``Explorer.run``)."""
-    return Explorer(contract or world.contract, world).run(stop_at_violation=stop_at_violation, deepest=deepest)
+    explorer = Explorer(contract or world.contract, world)
+    return explorer.run(stop_at_violation=stop_at_violation, deepest=deepest, most_states=most_states)

@@ -5,12 +5,14 @@ explorer counts them as one state. A field is *observed* by value, by nullness o
 computed from the terms: what guards, conditions, invariants and witnesses read, and then, until nothing changes, what
 the effects on observed fields read.
 
-Effects on a field observed by nullness only are read for their nullness. Step properties are not counted, since they
+Effects on a field observed by nullness only are read for their nullness; what decides which of many rows an effect
+changes is read as closely as a condition. Step properties are not counted, since they
 would pin every field that must stay frozen; they are evaluated on whole rows all the same (see ``local``).
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import IntEnum
 from typing import assert_never
 
@@ -60,10 +62,9 @@ def observation_of(contract: Contract) -> Observation:
     """How closely the contract's behaviour looks at each field."""
     observed: Observation = {(m.name, f.name): Observed.NOT for m in contract.machines for f in m.fields}
 
-    def look(variables: dict[str, str], reads: dict[tuple[str, str], Observed]) -> bool:
+    def look(reads: Reads) -> bool:
         changed = False
-        for (entity, name), closeness in reads.items():
-            key = (variables[entity], name)
+        for key, closeness in reads.items():
             if observed[key] < closeness:
                 observed[key] = closeness
                 changed = True
@@ -72,11 +73,11 @@ def observation_of(contract: Contract) -> Observation:
     for operation in contract.operations:
         variables = _machines(operation.over)
         for guard in (*operation.guards, *(guard for case in operation.cases for guard in case.when)):
-            look(variables, _truth_reads(guard.term, variables))
+            look(_truth_reads(guard.term, variables))
     statements: tuple[Invariant | Witness, ...] = (*contract.invariants, *contract.witnesses)
     for statement in statements:
         variables = _machines(statement.over)
-        look(variables, _truth_reads(statement.statement, variables))
+        look(_truth_reads(statement.statement, variables))
     changed = True
     while changed:
         changed = False
@@ -84,7 +85,14 @@ def observation_of(contract: Contract) -> Observation:
             variables = _machines(operation.over)
             for assignment in case.effect:
                 closeness = observed[(variables[assignment.field.entity], assignment.field.name)]
-                changed |= look(variables, _value_reads(assignment.value, closeness, variables))
+                changed |= look(_value_reads(assignment.value, closeness, variables))
+            for each in case.also:
+                inner = {**variables, **_machines(each.over)}
+                for assignment in each.effect:
+                    closeness = observed[(inner[assignment.field.entity], assignment.field.name)]
+                    if closeness is not Observed.NOT:
+                        changed |= look(_truth_reads(each.where, inner))
+                    changed |= look(_value_reads(assignment.value, closeness, inner))
     return observed
 
 
@@ -93,6 +101,10 @@ def _machines(over: tuple[Variable, ...]) -> dict[str, str]:
 
 
 Reads = dict[tuple[str, str], Observed]
+"""How closely a term looks at each (machine, field)."""
+
+Machines = Mapping[str, str]
+"""The machine of each variable."""
 
 
 def _merged(*many: Reads) -> Reads:
@@ -103,13 +115,13 @@ def _merged(*many: Reads) -> Reads:
     return merged
 
 
-def _value_reads(term: ValueTerm, closeness: Observed, variables: dict[str, str]) -> Reads:
+def _value_reads(term: ValueTerm, closeness: Observed, variables: Machines) -> Reads:
     """What must be known of each field to know the term this closely."""
     if closeness is Observed.NOT:
         return {}
     match term:
         case FieldOf(entity, name):
-            return {(entity, name): closeness}
+            return {(variables[entity], name): closeness}
         case Const() | Now() | Setting() | Param():
             return {}
         case Plus(left, right) | Smaller(left, right) | Larger(left, right):
@@ -124,7 +136,7 @@ def _value_reads(term: ValueTerm, closeness: Observed, variables: dict[str, str]
             assert_never(term)
 
 
-def _truth_reads(term: TruthTerm, variables: dict[str, str]) -> Reads:
+def _truth_reads(term: TruthTerm, variables: Machines) -> Reads:
     match term:
         case Truth():
             return {}
@@ -143,7 +155,6 @@ def _truth_reads(term: TruthTerm, variables: dict[str, str]) -> Reads:
         case OneOf(value):
             return _value_reads(value, Observed.VALUE, variables)
         case Every(variable, machine, _, body) | Some(variable, machine, _, body):
-            variables[variable] = machine
-            return _truth_reads(body, variables)
+            return _truth_reads(body, {**variables, variable: machine})
         case _:
             assert_never(term)

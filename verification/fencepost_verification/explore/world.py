@@ -14,13 +14,15 @@ States are found level by level, hence each depth is the length of a shortest ru
 
 Invariants speak of one aggregate, so they have been checked on every local state (a state of the world breaks one
 exactly if one of its digits does), and a shortest run to it needs the moves of that aggregate and of the clock only.
+
+With ``symmetry=True`` only one of all states that differ by an exchange of what is interchangeable is expanded
+(``symmetry``); what is counted is the same.
 """
 
 from __future__ import annotations
 
 import resource
 import time
-from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,13 +32,8 @@ from fencepost_model.contract import Contract, transition_name
 from fencepost_model.worlds import World
 from fencepost_verification.evidence import Held, Refuted, Trace, Unknown, Verdict
 from fencepost_verification.explore.local import CASE_FAULTS, Ids, LocalGraph, explore_aggregate
-
-UNSEEN = np.uint8(255)
-CHUNK = 1 << 16
-"""How many states are expanded at once: small enough for the temporaries to stay in the cache."""
-
-MOST_CODES = 1 << 31
-"""The largest dense table of depths, in bytes."""
+from fencepost_verification.explore.symmetry import Quotient, Symmetry, symmetries_of
+from fencepost_verification.explore.tables import CHUNK, UNSEEN, Tables, fits
 
 
 @dataclass(frozen=True)
@@ -45,6 +42,8 @@ class Exploration:
 
     ``edges`` counts enabled moves, those that change nothing included; ``fired`` and ``fresh`` count, for each
     transition, the edges and the states first reached by it. ``peak_memory`` is in bytes, of the whole process.
+    ``representatives`` counts the states that were expanded: fewer than there are where symmetry was used, with the
+    symmetries in ``symmetry``.
     """
 
     world: World
@@ -61,10 +60,12 @@ class Exploration:
     broken: tuple[tuple[str, Trace], ...]
     complete: bool
     local: LocalGraph
+    representatives: int
+    symmetry: Symmetry | None = None
 
     @property
     def states_per_second(self) -> float:
-        """Distinct states a second, over the whole search, tabulation included."""
+        """Distinct states a second, over the whole search, tabulation included; all of an orbit count."""
         return self.states / self.seconds
 
     def verdicts(self) -> list[Verdict]:
@@ -88,11 +89,21 @@ class Exploration:
         return verdicts
 
 
-def explore(world: World, contract: Contract | None = None) -> Exploration:
-    """Find every state of a world. Raises ``MemoryError`` when the table of depths would not fit."""
+def explore(world: World, contract: Contract | None = None, *, symmetry: bool = False) -> Exploration:
+    """Find every state of a world; with ``symmetry``, up to the exchange of what is interchangeable.
+
+    Raises ``MemoryError`` when the table of depths would not fit, and ``NotASymmetry`` when an exchange that was
+    derived from the contract is none of the states that were found: a defect of the project.
+    """
     started = time.perf_counter()
     local = explore_aggregate(world, contract)
-    product = _Product(local, world.population.aggregates)
+    found: Symmetry | None = None
+    product: _Product | Quotient
+    if symmetry:
+        found = symmetries_of(world, contract or world.contract)
+        product = Quotient(local, world.population.aggregates, found)
+    else:
+        product = _Product(local, world.population.aggregates)
     product.search()
     fired, fresh = product.by_transition()
     explored = contract or world.contract
@@ -121,67 +132,21 @@ def explore(world: World, contract: Contract | None = None) -> Exploration:
         broken=tuple((v.statement, local.trace_of(v)) for v in local.violations),
         complete=local.complete,
         local=local,
+        representatives=product.representatives if isinstance(product, Quotient) else product.states,
+        symmetry=found,
     )
 
 
-class _Product:
+class _Product(Tables):
     """The search over the product of equal aggregates."""
 
     def __init__(self, local: LocalGraph, aggregates: int) -> None:
-        self.aggregates = aggregates
-        self.instants = np.unique(local.clock)
-        if len(self.instants) > 1 and (np.diff(self.instants) != local.world.tick).any():
-            raise ValueError("the clock of a world moves by whole ticks")
-        self.names = [shape.transition for shape in local.shapes]
-        at = np.searchsorted(self.instants, local.clock)
-        self.width = np.bincount(at, minlength=len(self.instants))
-        # States of one tick are ranked in the order in which they were found.
-        order = np.argsort(at, kind="stable")
-        self.rank = np.empty(local.states, dtype=np.int64)
-        starts = np.concatenate([[0], np.cumsum(self.width)])
-        self.rank[order] = np.arange(local.states) - starts[at[order]]
+        super().__init__(local, aggregates)
         sizes = self.width.astype(object) ** aggregates
-        total = int(sizes.sum())
-        if total > MOST_CODES:
-            raise MemoryError(
-                f"world {local.world.name} may have {total:,} states, more than a table of {MOST_CODES:,}; "
-                f"lower its horizon, budgets or number of aggregates"
-            )
+        total = fits(int(sizes.sum()), local)
         self.base = np.concatenate([[0], np.cumsum(sizes.astype(np.int64))])
         self.depths: NDArray[np.uint8] = np.full(total, UNSEEN, dtype=np.uint8)
         self.stamp: NDArray[np.int32] = np.zeros(total, dtype=np.int32)
-        self.starts: list[Ids] = []
-        self.degree: list[Ids] = []
-        self.difference: list[Ids] = []
-        self.label: list[NDArray[np.int32]] = []
-        self.later: list[Ids] = []
-        self.stays: list[tuple[Ids, Ids]] = []
-        passing = np.array([shape.operation is None for shape in local.shapes])
-        self.tick = int(np.flatnonzero(passing)[0])
-        is_tick = local.moves == self.tick
-        idle = local.sources == local.targets
-        for t in range(len(self.instants)):
-            here = at[local.sources] == t
-            moving = np.flatnonzero(here & ~is_tick & ~idle)
-            moving = moving[np.argsort(self.rank[local.sources[moving]], kind="stable")]
-            source, target = self.rank[local.sources[moving]], self.rank[local.targets[moving]]
-            degree = np.bincount(source, minlength=self.width[t])
-            self.degree.append(degree)
-            self.starts.append(np.concatenate([[0], np.cumsum(degree)[:-1]]).astype(np.int64))
-            self.difference.append(target - source)
-            self.label.append(local.moves[moving].astype(np.int32))
-            still = np.flatnonzero(here & ~is_tick & idle)
-            self.stays.append((self.rank[local.sources[still]], local.moves[still]))
-            ticks = np.flatnonzero(here & is_tick)
-            later = np.full(self.width[t], -1)
-            later[self.rank[local.sources[ticks]]] = self.rank[local.targets[ticks]]
-            self.later.append(later)
-        self.visits = [np.zeros(width, dtype=np.int64) for width in self.width]
-        self.fresh = np.zeros(len(self.names), dtype=np.int64)
-        self.ticked = 0
-        self.states = 0
-        self.depth = 0
-        self.initial = self.rank[local.initial]
 
     def search(self) -> None:
         """Level by level, until a level finds nothing new."""
@@ -243,20 +208,3 @@ class _Product:
         self.fresh += np.bincount(labels[once], minlength=len(self.fresh))
         self.states += len(found)
         following[t].append(found)
-
-    def by_transition(self) -> tuple[Counter[str], Counter[str]]:
-        """For each transition, the edges that take it and the states first reached by it."""
-        fired: Counter[str] = Counter()
-        fresh: Counter[str] = Counter()
-        per_label = np.zeros(len(self.names), dtype=np.int64)
-        for t, visits in enumerate(self.visits):
-            if len(self.label[t]):
-                weights = np.repeat(visits, self.degree[t])
-                np.add.at(per_label, self.label[t], weights)
-            ranks, labels = self.stays[t]
-            np.add.at(per_label, labels, visits[ranks])
-        per_label[self.tick] = self.ticked
-        for name, edges, states in zip(self.names, per_label, self.fresh, strict=True):
-            fired[name] += int(edges)
-            fresh[name] += int(states)
-        return fired, fresh

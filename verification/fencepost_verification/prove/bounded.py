@@ -37,7 +37,7 @@ from fencepost_verification.prove.encoding import (
 from fencepost_verification.prove.obligations import Call, call_in, effects
 from fencepost_verification.prove.progress import instants, moments, stuck
 from fencepost_verification.prove.smt import Answer, Expression, Formula
-from fencepost_verification.prove.sorts import settings_well_formed, well_formed
+from fencepost_verification.prove.sorts import given, settings_well_formed, well_formed
 from fencepost_verification.prove.universe import Placement, choices, key_of_child
 
 
@@ -228,12 +228,9 @@ class _Unrolling:
             machine = self.contract.machine(entity.machine)
             form = formed[machine.name]
             typed = formula_of(form.statement, self.scope({form.over[0].name: entity.key}, rows, clock))
-            nothing = smt.conj(
-                rows.read(entity, declared.name).null
-                if not declared.fixed
-                else declared.nullable or smt.neg(rows.read(entity, declared.name).null)
-                for declared in machine.fields
-            )
+            nulls = (rows.read(entity, declared.name).null for declared in machine.fields if not declared.fixed)
+            fixed = formula_of(given(machine), self.scope({machine.name: entity.key}, rows, clock))
+            nothing = smt.conj((*nulls, fixed))
             empty.append(nothing)
             if machine.legacy is None:
                 old.append(nothing if entity.parent is not None else False)
@@ -260,8 +257,9 @@ class _Unrolling:
                     taken = smt.same(pick, smt.whole(len(options)))
                     self.solver.tell(smt.implies(taken, smt.conj((call.allowed(), call.takes(case.name)))))
                     options.append(_Choice(call, case, taken))
-                    for place, (_, value) in effects(call, case, before).assigned.items():
-                        assigned.setdefault(place, []).append((taken, value))
+                    after = effects(call, case, before)
+                    for place, entity in after.places(self.entities).items():
+                        assigned.setdefault(place, []).append((taken, after.read(entity, place[1])))
         self.solver.tell(smt.at_most(smt.whole(0), pick), smt.less(pick, smt.whole(len(options))))
         rows = dict(before.symbols)
         for (key, name), values in assigned.items():
@@ -319,13 +317,14 @@ class _Unrolling:
         found: list[Formula] = []
         for choice in self.taken[-1]:
             operation = choice.call.operation
-            if statement.by is not None and statement.by is not operation.actor:
+            if not statement.speaks_of(operation):
                 continue
-            own: Placement = choice.call.placement if statement.by is not None else {}
+            own: Placement = choice.call.placement if statement.restricted else {}
+            params = choice.call.scope.params if statement.of is not None else None
             for placement in choices(self.contract, self.entities, statement.over):
                 if any(own.get(name, key) != key for name, key in placement.items()):
                     continue
-                scope = self.scope(placement, self.rows[-2], self.clocks[-1], after=self.rows[-1])
+                scope = self.scope(placement, self.rows[-2], self.clocks[-1], params=params, after=self.rows[-1])
                 found.append(smt.conj((choice.taken, smt.neg(formula_of(statement.statement, scope)))))
         return smt.disj(found)
 
@@ -344,7 +343,9 @@ class _Unrolling:
 
     def _stuck(self, progress: Progress) -> Formula:
         rows = self.rows[-1]
-        times = moments(self._end, instants(self.contract, rows, self.entities))
+        times = [self._end]
+        if not progress.at_once:
+            times = moments(self._end, instants(self.contract, rows, self.entities))
         found: list[Formula] = []
         for placement in choices(self.contract, self.entities, progress.over):
             parts: list[Formula] = [formula_of(progress.live, self.scope(placement, rows, self._end))]

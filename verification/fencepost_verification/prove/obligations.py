@@ -18,14 +18,14 @@ held without asking the solver; ``frame=False`` asks all the same.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from itertools import combinations
 
 from fencepost_model.contract import Contract, transition_name
-from fencepost_model.shapes import Actor, Case, Invariant, Operation, Progress, StepProperty
-from fencepost_model.terms import AllOf, AnyOf, FieldOf, Not, TruthTerm, walk
+from fencepost_model.shapes import Actor, Case, ForEach, Invariant, Operation, Progress, StepProperty
+from fencepost_model.terms import AllOf, AnyOf, FieldOf, Not, Param, TruthTerm, walk
 from fencepost_verification.prove import smt
 from fencepost_verification.prove.encoding import (
     Entity,
@@ -37,7 +37,7 @@ from fencepost_verification.prove.encoding import (
     symbol_of,
 )
 from fencepost_verification.prove.smt import Formula
-from fencepost_verification.prove.sorts import call_well_formed, well_formed
+from fencepost_verification.prove.sorts import call_well_formed, given, well_formed
 from fencepost_verification.prove.universe import (
     Placement,
     Universe,
@@ -97,14 +97,49 @@ class Goal:
 
 
 class Effects:
-    """The rows in which a step ends: those that it found, but for the fields that it assigned."""
+    """The rows in which a step ends: those that it found, but for the fields that it assigned.
 
-    def __init__(self, before: Rows, assigned: Mapping[tuple[str, str], tuple[Entity, Symbol]]) -> None:
+    An entity is changed as one of the call's own (``assigned``), or as one of a set of what belongs to them: then its
+    field is the new value where the entity is one that the set's condition selects, and the old one elsewhere. So what
+    a step does to any number of members is said of each member that somebody asks for.
+    """
+
+    def __init__(
+        self,
+        before: Rows,
+        assigned: Mapping[tuple[str, str], tuple[Entity, Symbol]],
+        also: Sequence[ForEach] = (),
+        scope: StepScope | None = None,
+    ) -> None:
         self._before = before
         self.assigned = assigned
+        self._also = also
+        self._scope = scope
+        self._ends: dict[tuple[Entity, str], Symbol] = {}
 
     def read(self, entity: Entity, name: str) -> Symbol:
         """A field of an entity after the step."""
+        known = self._ends.get((entity, name))
+        if known is None:
+            known = self._among_many(entity, name, self._by_itself(entity, name))
+            self._ends[(entity, name)] = known
+        return known
+
+    def places(self, entities: Iterable[Entity]) -> dict[tuple[str, str], Entity]:
+        """The fields of some entities that the step may assign, each by the key of its entity and its name."""
+        found = {place: entity for place, (entity, _) in self.assigned.items()}
+        for entity in entities:
+            for each in self._also:
+                if self._selected(each, entity) is not None:
+                    found.update({(entity.key, a.field.name): entity for a in each.effect})
+        return found
+
+    def written_anywhere(self) -> frozenset[tuple[str, str]]:
+        """The fields that the step may assign to some entity or other, each by its machine and name."""
+        own = {(entity.machine, name) for (_, name), (entity, _) in self.assigned.items()}
+        return frozenset(own | {(each.subject.machine, a.field.name) for each in self._also for a in each.effect})
+
+    def _by_itself(self, entity: Entity, name: str) -> Symbol:
         if not entity.bound:
             changed = self.assigned.get((entity.key, name))
             return self._before.read(entity, name) if changed is None else changed[1]
@@ -113,6 +148,42 @@ class Effects:
             if changed_name == name and other.machine == entity.machine:
                 symbol = chosen(smt.same(entity.handle, other.handle), value, symbol)
         return symbol
+
+    def _among_many(self, entity: Entity, name: str, symbol: Symbol) -> Symbol:
+        for each in self._also:
+            for assignment in each.effect:
+                if assignment.field.name == name:
+                    selected = self._selected(each, entity)
+                    if selected is not None:
+                        condition, scope = selected
+                        hit = smt.conj((condition, formula_of(each.where, scope)))
+                        symbol = chosen(hit, symbol_of(assignment.value, scope), symbol)
+        return symbol
+
+    def _selected(self, each: ForEach, entity: Entity) -> tuple[Formula, StepScope] | None:
+        """Whether an entity is one that a set runs over, and the scope that binds the set's variables accordingly.
+
+        None where it cannot be: it is of another machine, or belongs to others than the call's entities.
+        """
+        if self._scope is None:
+            return None
+        bound: dict[str, Entity] = {}
+        above: Entity | None = entity
+        for variable in reversed(each.over):
+            if above is None or above.machine != variable.machine:
+                return None
+            bound[variable.name] = above
+            above = above.parent
+        top = self._scope.binding[each.over[0].of or ""]
+        if above is None or above.machine != top.machine:
+            return None
+        if above.bound or top.bound:
+            belongs = smt.same(above.handle, top.handle)
+        elif above.key == top.key:
+            belongs = True
+        else:
+            return None
+        return belongs, replace(self._scope, binding={**self._scope.binding, **bound})
 
 
 @dataclass(frozen=True)
@@ -174,7 +245,9 @@ class Step:
     clock_before: Symbol
     clock_after: Symbol
     written: frozenset[tuple[str, str]] = frozenset()
-    """the fields that the step assigns, each by the key of its entity"""
+    """the fields that the step may assign, each by the key of its entity"""
+    written_anywhere: frozenset[tuple[str, str]] = frozenset()
+    """the same by the machine of the entity, those of entities that no obligation names included"""
     call: Call | None = None
     case: Case | None = None
 
@@ -190,7 +263,7 @@ def effects(call: Call, case: Case, before: Rows) -> Effects:
     for assignment in case.effect:
         entity = call.scope.binding[assignment.field.entity]
         assigned[(entity.key, assignment.field.name)] = (entity, symbol_of(assignment.value, call.scope))
-    return Effects(before, assigned)
+    return Effects(before, assigned, case.also, call.scope)
 
 
 def step_of(universe: Universe, call: Call, case: Case) -> Step:
@@ -202,7 +275,8 @@ def step_of(universe: Universe, call: Call, case: Case) -> Step:
         after,
         universe.now,
         universe.now,
-        frozenset(after.assigned),
+        frozenset(after.places(universe.entities.values())),
+        after.written_anywhere(),
         call,
         case,
     )
@@ -220,9 +294,8 @@ def tick_of(universe: Universe) -> Step:
 def inductive_goals(universe: Universe, step: Step, *, frame: bool) -> Iterator[Goal]:
     """A step keeps each invariant, and keeps the rows well-formed."""
     moves_clock = step.clock_after is not step.clock_before
-    written_anywhere = {(universe.entities[key].machine, name) for key, name in step.written}
     for invariant, reading in universe.readings:
-        touched = (moves_clock and reading.clock) or bool(reading.quantified & written_anywhere)
+        touched = (moves_clock and reading.clock) or bool(reading.quantified & step.written_anywhere)
         attempts: list[Attempt] = []
         framed = 0
         for placement in placements(universe.contract, invariant.over, step.keys):
@@ -234,25 +307,34 @@ def inductive_goals(universe: Universe, step: Step, *, frame: bool) -> Iterator[
         yield Goal(f"{step.name} keeps {invariant.name}", Kind.INDUCTIVE, step.name, invariant, tuple(attempts), framed)
 
 
-def actor_of(step: Step) -> Actor:
-    """Who takes a step."""
-    return step.call.operation.actor if step.call is not None else Actor.CLOCK
+def speaks_of(statement: StepProperty, step: Step) -> bool:
+    """Whether a step property says something about a step.
+
+    Time passing is no step of an operation: only properties of the clock speak of it.
+    """
+    if step.call is None:
+        return statement.by is Actor.CLOCK and statement.of is None
+    return statement.speaks_of(step.call.operation)
 
 
 def obeyed_placements(universe: Universe, step: Step, statement: StepProperty) -> Iterator[Placement]:
     """The placements for which a step property speaks of a step.
 
-    A property of one actor's steps speaks of the step's own entities, bound by name; any other of every entity of the
-    aggregate. Time passing is no step of an operation: only properties of the clock speak of it.
+    A property of some steps speaks of the step's own entities, bound by name; any other of every entity of the
+    aggregate.
     """
-    if statement.by is None and step.call is None:
+    if not speaks_of(statement, step):
         return
-    if statement.by is not None and statement.by is not actor_of(step):
-        return
-    own: Placement = step.call.placement if step.call is not None and statement.by is not None else {}
+    own: Placement = step.call.placement if step.call is not None and statement.restricted else {}
     for placement in placements(universe.contract, statement.over, step.keys):
         if all(own.get(name, key) == key for name, key in placement.items()):
             yield placement
+
+
+def step_scope(universe: Universe, step: Step, statement: StepProperty, placement: Placement) -> StepScope:
+    """What a step property is read against: the step, and its arguments where the property is about its operation."""
+    params = step.call.scope.params if step.call is not None and statement.of is not None else None
+    return universe.scope(universe.binding(placement), after=step.after, params=params)
 
 
 def step_goals(universe: Universe, step: Step) -> Iterator[Goal]:
@@ -260,7 +342,7 @@ def step_goals(universe: Universe, step: Step) -> Iterator[Goal]:
     for statement in universe.contract.step_properties:
         attempts: list[Attempt] = []
         for placement in obeyed_placements(universe, step, statement):
-            scope = universe.scope(universe.binding(placement), after=step.after)
+            scope = step_scope(universe, step, statement, placement)
             attempts.append(Attempt(placement, smt.neg(formula_of(statement.statement, scope))))
         if attempts:
             yield Goal(f"{step.name} obeys {statement.name}", Kind.STEP, step.name, statement, tuple(attempts))
@@ -302,14 +384,9 @@ class Beginning:
 
 def empty(universe: Universe, entity: Entity) -> Formula:
     """Nothing exists there yet: all fields are null but for the fixed ones, which the world gives."""
-    parts: list[Formula] = []
-    for declared in universe.contract.machine(entity.machine).fields:
-        null = universe.read(entity, declared.name).null
-        if not declared.fixed:
-            parts.append(null)
-        elif not declared.nullable:
-            parts.append(smt.neg(null))
-    return smt.conj(parts)
+    machine = universe.contract.machine(entity.machine)
+    nulls = (universe.read(entity, declared.name).null for declared in machine.fields if not declared.fixed)
+    return smt.conj((*nulls, formula_of(given(machine), universe.scope({machine.name: entity}))))
 
 
 def legacy(universe: Universe, entity: Entity) -> Formula:
@@ -364,9 +441,9 @@ def suppositions(statement: TruthTerm) -> Iterator[TruthTerm]:
             return
 
 
-def looks_after(term: TruthTerm) -> bool:
-    """Whether a term speaks of the state in which a step ends."""
-    return any(isinstance(part, FieldOf) and part.after for part in walk(term))
+def needs_step(term: TruthTerm) -> bool:
+    """Whether a term speaks of the state in which a step ends, or of the arguments of a call."""
+    return any((isinstance(part, FieldOf) and part.after) or isinstance(part, Param) for part in walk(term))
 
 
 @dataclass
@@ -389,7 +466,7 @@ class Supposition:
             return
         assert isinstance(self.statement, StepProperty)
         for placement in obeyed_placements(universe, step, self.statement):
-            scope = universe.scope(universe.binding(placement), after=step.after)
+            scope = step_scope(universe, step, self.statement, placement)
             yield Attempt(placement, formula_of(self.term, scope))
 
 

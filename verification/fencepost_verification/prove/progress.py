@@ -4,7 +4,7 @@ Theory
 ======
 A progress statement fails in a lawful state from which at *no* later moment and with *no* arguments a bound operation
 is possible. So it is put to the solver, with a quantifier over moments and arguments: where there is no such state, it
-holds.
+holds. A statement of receptiveness (``at_once``) looks at the present moment alone.
 
 Plain evaluation, which referees a failure, and the bounded search cannot look at all moments. Guards compare the clock
 with instants on the rows, or with such an instant and a duration, and between two neighbouring instants little changes;
@@ -129,15 +129,18 @@ class WaysOn:
 
     def none_ever(self) -> Formula:
         """At no moment from now on is a bound operation possible, whatever the arguments and whoever acts."""
-        moment = self.universe.instant("moment")
-        ahead = smt.at_most(self.universe.now.number, moment.number)
-        return smt.conj(self._impossible(operation, bound, moment, ahead) for operation, bound in self.ways)
+        return smt.conj(self._impossible(operation, bound) for operation, bound in self.ways)
 
-    def _impossible(self, operation: Operation, bound: Placement, moment: Symbol, ahead: Formula) -> Formula:
+    def _impossible(self, operation: Operation, bound: Placement) -> Formula:
         universe = self.universe
         binding = universe.binding(bound)
-        chosen: list[Expression] = [moment.number]
-        conditions: list[Formula] = [ahead]
+        moment = universe.now
+        chosen: list[Expression] = []
+        conditions: list[Formula] = []
+        if not self.progress.at_once:
+            moment = universe.instant("moment")
+            chosen.append(moment.number)
+            conditions.append(smt.at_most(universe.now.number, moment.number))
         if universe.quantified:
             kin = [binding[name] for name, key in bound.items() if key in self.placement.values()]
             for variable in completed(universe.contract, operation.over):
@@ -169,12 +172,16 @@ def stuck(
 ) -> bool:
     """Whether the statement's entities are live and nobody bound to act can, by plain evaluation.
 
-    Looks at the moments of ``plain_moments``, at all entities that may act, with the arguments given.
+    Looks at the moments of ``plain_moments`` (now alone, for what must be possible at once), at all entities that may
+    act, with the arguments given.
     """
     if not holds(progress.live, semantics.scope(state, 0, binding, {})):
         return False
     machines = {slot.index: slot.machine for slot in semantics.population.slots}
-    for moment in plain_moments(semantics.contract, state.now, machines, state.rows[0]):
+    ahead = [state.now]
+    if not progress.at_once:
+        ahead = plain_moments(semantics.contract, state.now, machines, state.rows[0])
+    for moment in ahead:
         later = replace(state, now=moment)
         for name in progress.bound:
             for bound in semantics.population.bindings(semantics.contract.operation(name).over):

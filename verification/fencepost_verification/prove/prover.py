@@ -14,7 +14,7 @@ invariant beside it. What holds only because its hypothesis is impossible is unk
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property, partial
@@ -24,7 +24,7 @@ from fencepost_model.contract import Contract
 from fencepost_model.semantics import Call as PlainCall
 from fencepost_model.semantics import Member, Population, Semantics, State
 from fencepost_model.shapes import Invariant, Operation, Progress, StepProperty
-from fencepost_model.terms import holds
+from fencepost_model.terms import Value, holds
 from fencepost_verification.evidence import Held, Refuted, Trace, Unknown, Verdict
 from fencepost_verification.prove import smt
 from fencepost_verification.prove.bounded import (
@@ -64,7 +64,7 @@ from fencepost_verification.prove.obligations import (
     inductive_goals,
     initial_goals,
     keys_of,
-    looks_after,
+    needs_step,
     step_goals,
     step_of,
     tick_of,
@@ -287,7 +287,8 @@ class _Prover:
             return self._state_failure(statement, attempt, seen, after, call, case)
         assert isinstance(statement, StepProperty)
         binding = _named(seen.binding(attempt.placement), statement)
-        if holds(statement.statement, seen.semantics.scope(seen.state, 0, binding, {}, after)):
+        params: Mapping[str, Value] = call.params if call is not None and statement.of is not None else {}
+        if holds(statement.statement, seen.semantics.scope(seen.state, 0, binding, params, after)):
             raise ReadingsDisagree(f"the solver sees {statement.name} broken by {step.name}; evaluation does not")
         return Counterexample(seen.semantics, seen.state, statement.name, binding, call, case, after)
 
@@ -488,7 +489,7 @@ class _Prover:
         """Look which suppositions occur in a lawful state, or in a step whose hypothesis the solver has been told."""
         keys = step.keys if step is not None else frozenset[str]()
         for supposition in self.suppositions:
-            if supposition.occurs or looks_after(supposition.term) is (step is None):
+            if supposition.occurs or needs_step(supposition.term) is (step is None):
                 continue
             began = time.perf_counter()
             for attempt in supposition.occurrences(self.universe, step):

@@ -37,7 +37,7 @@ from fencepost_verification.prove.encoding import NoBinaryFraction, Rows, identi
 from fencepost_verification.prove.obligations import Call, Effects, called, effects
 from fencepost_verification.prove.smt import Answer, Expression, Formula
 from fencepost_verification.prove.sorts import call_well_formed
-from fencepost_verification.prove.universe import Universe, step_placement
+from fencepost_verification.prove.universe import Universe, keys_changed
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ class Redundancy:
 
     def __init__(self, contract: Contract, *, milliseconds: int = 10_000) -> None:
         self._contract = contract
-        keys = {key for operation in contract.operations for key in step_placement(contract, operation).values()}
+        keys = {key for operation in contract.operations for key in keys_changed(contract, operation)}
         self._universe = Universe(contract, keys, milliseconds=milliseconds)
         self._solver = self._universe.solver
         self._solver.tell(self._universe.background)
@@ -249,11 +249,17 @@ class Redundancy:
 
     def _differ(self, one: Rows, other: Rows, *written: Effects) -> Formula:
         """Some field that a step writes ends differently."""
-        places = {place: entity for after in written for place, (entity, _) in after.assigned.items()}
+        entities = self._universe.entities.values()
+        places = {place: entity for after in written for place, entity in after.places(entities).items()}
         return smt.disj(
             [
-                smt.neg(identical(one.read(entity, name), other.read(entity, name)))
-                for (_, name), entity in sorted(places.items(), key=lambda item: item[0])
+                smt.conj(
+                    (
+                        *self._universe.present((key,)),
+                        smt.neg(identical(one.read(entity, name), other.read(entity, name))),
+                    )
+                )
+                for (key, name), entity in sorted(places.items(), key=lambda item: item[0])
             ]
         )
 
@@ -262,9 +268,11 @@ class Redundancy:
     ) -> Counterexample | str:
         """The state and call that the solver just found, judged by plain evaluation; or why there is none to show."""
         universe, params = self._universe, call.scope.params
-        model = readable(self._solver, assumptions, universe, call.keys, params.values())
+        changed = keys_changed(self._contract, call.operation)
+        model = readable(self._solver, assumptions, universe, changed, params.values())
+        there = (key for key in changed - call.keys if all(map(model.truth, universe.present((key,)))))
         try:
-            seen = concrete(universe, model, call.keys)
+            seen = concrete(universe, model, call.keys.union(there))
             values = arguments(universe, model, params)
         except NoBinaryFraction as awkward:
             return str(awkward)

@@ -56,6 +56,18 @@ def _well_formed(machine: Machine) -> Invariant:
     )
 
 
+def given(machine: Machine) -> TruthTerm:
+    """What the sorts say of the fixed fields, which a world gives before anything exists; about the machine's name."""
+    parts: list[TruthTerm] = []
+    for field in machine.fields:
+        if field.fixed:
+            read = FieldOf(machine.name, field.name)
+            parts.extend(implies(present(read), said) for said in _of_sort(read, field.sort, field.words))
+            if not field.nullable:
+                parts.append(present(read))
+    return all_of(*parts)
+
+
 def _of_sort(value: ValueTerm, sort: Sort, words: tuple[str, ...]) -> Iterator[TruthTerm]:
     """What is true of any value of a sort that is not null."""
     if words:

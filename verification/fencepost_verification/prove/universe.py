@@ -26,7 +26,7 @@ from functools import cached_property
 
 from fencepost_model.contract import Contract
 from fencepost_model.shapes import Invariant, Operation, Progress, Sort, Variable
-from fencepost_model.terms import Every, FieldOf, Now, Some, Term, TruthTerm, walk
+from fencepost_model.terms import Every, FieldOf, Now, Some, Term, TruthTerm, walk, walk_in_scope
 from fencepost_verification.prove import smt
 from fencepost_verification.prove.encoding import (
     Entity,
@@ -117,6 +117,19 @@ def step_placement(contract: Contract, operation: Operation) -> Placement:
     return next(placements(contract, operation.over))
 
 
+def keys_changed(contract: Contract, operation: Operation) -> frozenset[str]:
+    """The entities of a step, and for each set that it changes a member, which may be one of them or another."""
+    placement = step_placement(contract, operation)
+    keys = frozenset(placement.values())
+    found = set(keys)
+    for case in operation.cases:
+        for each in case.also:
+            top = each.over[0].of or ""
+            for members in _place(each.over, keys, {top: placement[top]}):
+                found |= set(members.values())
+    return frozenset(found)
+
+
 def bound_placements(contract: Contract, progress: Progress, operation: Operation) -> Iterator[Placement]:
     """On which entities an operation is called that is bound to act on those of a progress statement.
 
@@ -139,6 +152,9 @@ def quantifies(contract: Contract) -> bool:
             for case in operation.cases:
                 yield from (guard.term for guard in case.when)
                 yield from (assignment.value for assignment in case.effect)
+                for each in case.also:
+                    yield each.where
+                    yield from (assignment.value for assignment in each.effect)
         yield from (invariant.statement for invariant in contract.invariants)
         yield from (step_property.statement for step_property in contract.step_properties)
         yield from (progress.live for progress in contract.progress)
@@ -230,13 +246,14 @@ class Universe:
             declared = self._declared[(entity.machine, name)]
 
             def leaf(suffix: str, sort: smt.SortOf) -> Expression:
-                return smt.apply(self._function(entity.machine, name + suffix, sort), entity.handle)
+                return smt.apply(self.mapping(entity.machine, name + suffix, sort), entity.handle)
 
             cached = free(declared.sort, leaf, nullable=True, listed=bool(declared.words))
             self._symbols[(entity, name)] = cached
         return cached
 
-    def _function(self, machine: str, name: str, codomain: smt.SortOf) -> smt.Function:
+    def mapping(self, machine: str, name: str, codomain: smt.SortOf) -> smt.Function:
+        """The function from the entities of a machine to what is called ``name`` of each."""
         if (machine, name) not in self._functions:
             self._functions[(machine, name)] = smt.function(f"{machine}.{name}", self._sorts[machine], codomain)
         return self._functions[(machine, name)]
@@ -248,7 +265,7 @@ class Universe:
 
     def belongs(self, child: Entity, of: Entity) -> Formula:
         """Whether an entity is a child of another."""
-        parents = self._function(child.machine, "^", self._sorts[of.machine])
+        parents = self.mapping(child.machine, "^", self._sorts[of.machine])
         return smt.same(smt.apply(parents, child.handle), of.handle)
 
     def variable(self, name: str, machine: str, of: Entity) -> Entity:
@@ -362,13 +379,12 @@ class Reading:
     @classmethod
     def of(cls, statement: TruthTerm) -> Reading:
         """The reading of one statement."""
-        parts = tuple(walk(statement))
-        bound = {part.variable: part.machine for part in parts if isinstance(part, Every | Some)}
-        fields = {(part.entity, part.name) for part in parts if isinstance(part, FieldOf)}
+        parts = tuple(walk_in_scope(statement, {}))
+        reads = [(part, bound) for part, bound in parts if isinstance(part, FieldOf)]
         return cls(
-            frozenset((entity, name) for entity, name in fields if entity not in bound),
-            frozenset((bound[entity], name) for entity, name in fields if entity in bound),
-            any(isinstance(part, Now) for part in parts),
+            frozenset((part.entity, part.name) for part, bound in reads if part.entity not in bound),
+            frozenset((bound[part.entity], part.name) for part, bound in reads if part.entity in bound),
+            any(isinstance(part, Now) for part, _ in parts),
         )
 
     def at(self, placement: Placement) -> frozenset[tuple[str, str]]:

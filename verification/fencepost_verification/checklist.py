@@ -1,0 +1,307 @@
+"""Every check there is, under one name each, with what it asks: what ``fencepost-verify all`` runs and reports.
+
+A check answers with verdicts, and is itself held when all of them are and there is at least one: a check that looked at
+nothing is unknown. Results that pages or summaries need in full are kept beside the verdicts.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from fencepost_model.clocks import own_clocks
+from fencepost_model.machines.group_completion import completion_refinement
+from fencepost_model.machines.job_measure import JOB_MEASURED
+from fencepost_model.machines.job_questions import QUESTIONS
+from fencepost_model.machines.slot_as_job import SLOT_REFINES_JOB
+from fencepost_model.machines.task_as_job import TASK_REFINES_JOB
+from fencepost_model.machines.two_step_claim import POSTGRESQL, SQLITE, two_step_refinement
+from fencepost_model.refinement import Refinement, refines
+from fencepost_model.specification import SPECIFICATION, Chapter
+from fencepost_verification import catalogue
+from fencepost_verification.catalogue import Told
+from fencepost_verification.conformance.connect import adapter
+from fencepost_verification.conformance.offenders import OffenderReport, judge_offenders
+from fencepost_verification.conformance.report import ConformanceReport
+from fencepost_verification.conformance.run import run_conformance
+from fencepost_verification.evidence import EXIT_HELD, Held, Refuted, Unknown, Verdict, exit_code
+from fencepost_verification.explore.fairness import Answer, answered
+from fencepost_verification.explore.necessity import Finding as Reason
+from fencepost_verification.explore.necessity import verdict_of as verdict_on_reason
+from fencepost_verification.explore.world import Exploration
+from fencepost_verification.findings.catalogue import find
+from fencepost_verification.findings.finding import Finding
+from fencepost_verification.mutants.judging import MutantReport
+from fencepost_verification.mutants.ledger import Entry, ledger
+from fencepost_verification.prove import timing, vocabularies, words
+from fencepost_verification.prove.prover import Proof, prove
+from fencepost_verification.prove.smtlib import disagreements, second_opinion
+from fencepost_verification.refining import Repeated, update_table
+from fencepost_verification.symbolic import check as check_symbolically
+
+JUDGED: tuple[str, ...] = ("memory", "sqlite")
+"""The implementations whose conformance is shown: the model itself, and the runtime on a SQLite file."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one check: its name, what it asks, the verdicts, and the seconds that it took."""
+
+    name: str
+    asks: str
+    verdicts: tuple[Verdict, ...]
+    seconds: float
+
+    @property
+    def verdict(self) -> str:
+        """``held``, ``refuted`` or ``unknown``; without any verdict, unknown."""
+        if any(isinstance(verdict, Refuted) for verdict in self.verdicts):
+            return "refuted"
+        return "held" if self.verdicts and self.exit_code == EXIT_HELD else "unknown"
+
+    @property
+    def exit_code(self) -> int:
+        """The exit code of the check by itself."""
+        return exit_code(self.verdicts)
+
+    def of(self, kind: type[Held | Refuted | Unknown]) -> list[str]:
+        """The statements with a verdict of one kind."""
+        return [verdict.statement for verdict in self.verdicts if isinstance(verdict, kind)]
+
+    def as_json(self) -> dict[str, Any]:
+        """The outcome for a script: counts, and the names of what is not held."""
+        return {
+            "verdict": self.verdict,
+            "asks": self.asks,
+            "verdicts": len(self.verdicts),
+            "held": len(self.of(Held)),
+            "refuted": self.of(Refuted),
+            "unknown": self.of(Unknown),
+            "seconds": round(self.seconds, 3),
+        }
+
+
+@dataclass
+class Checklist:
+    """The outcomes so far, and the results that others need in full."""
+
+    told: Told = lambda what, done, total: None
+    outcomes: list[Outcome] = field(default_factory=list[Outcome])
+    proofs: dict[str, Proof] = field(default_factory=dict[str, Proof])
+    explorations: dict[str, list[Exploration]] = field(default_factory=dict[str, list[Exploration]])
+    reasons: dict[str, Sequence[Reason]] = field(default_factory=dict[str, Sequence[Reason]])
+    mutants: dict[str, MutantReport] = field(default_factory=dict[str, MutantReport])
+    ledgers: dict[str, tuple[Entry, ...]] = field(default_factory=dict[str, tuple[Entry, ...]])
+    refinements: dict[str, tuple[Refinement, Proof]] = field(default_factory=dict[str, tuple[Refinement, Proof]])
+    updates: list[Repeated] = field(default_factory=list[Repeated])
+    answers: list[Answer] = field(default_factory=list[Answer])
+    findings: list[Finding] = field(default_factory=list[Finding])
+    reports: dict[str, ConformanceReport] = field(default_factory=dict[str, ConformanceReport])
+    offenders: OffenderReport | None = None
+
+    def run(self, name: str, asks: str, check: Callable[[], Iterable[Verdict]]) -> None:
+        """Run one check and note its outcome."""
+        self.told(name, len(self.outcomes), len(self.outcomes) + 1)
+        began = time.perf_counter()
+        verdicts = tuple(check())
+        self.outcomes.append(Outcome(name, asks, verdicts, time.perf_counter() - began))
+
+    @property
+    def exit_code(self) -> int:
+        """0 when every check is held, 1 when one is refuted, 3 when one is unknown; without any check, 3."""
+        return exit_code([verdict for outcome in self.outcomes for verdict in outcome.verdicts or (_nothing(outcome),)])
+
+
+def _nothing(outcome: Outcome) -> Verdict:
+    return Unknown(outcome.name, "it looked at nothing")
+
+
+def everything(told: Told = lambda what, done, total: None) -> Checklist:
+    """Run every check of the specification."""
+    done = Checklist(told)
+    of_chapters(done, SPECIFICATION)
+    of_relations(done)
+    of_words(done)
+    of_implementations(done)
+    return done
+
+
+# --- chapters ---------------------------------------------------------------------------------------------------------
+
+
+def of_chapters(done: Checklist, chapters: Sequence[Chapter]) -> None:
+    """Prove each chapter, twice; explore its worlds; drop its guards; try its mutants; keep the ledger."""
+    began = time.perf_counter()
+    for chapter, proof in zip(chapters, catalogue.proofs(chapters, done.told), strict=True):
+        done.proofs[chapter.name] = proof
+    waited = time.perf_counter() - began
+    for chapter in chapters:
+        of_chapter(done, chapter, waited / len(chapters))
+
+
+def of_chapter(done: Checklist, chapter: Chapter, waited: float = 0.0, name: str = "") -> None:
+    """Everything about one chapter whose proof has been done already, in so many seconds."""
+    of, contract, proof = chapter.name, chapter.contract, done.proofs[chapter.name]
+    proved = tuple(obligation.verdict for obligation in proof.obligations)
+    done.outcomes.append(Outcome(f"prove {of}", "every transition keeps every statement, unbounded", proved, waited))
+
+    def asked_again() -> Iterator[Verdict]:
+        opinions = second_opinion(contract)
+        yield from (opinion.verdict for opinion in opinions)
+        yield from disagreements(proof, opinions)
+
+    done.run(f"prove {of} again", "cvc5 decides every obligation as z3 did", asked_again)
+    done.explorations[of] = []
+    for world in chapter.worlds:
+
+        def explored(each: Any = world) -> Iterator[Verdict]:
+            exploration = catalogue.exploration(each)
+            done.explorations[of].append(exploration)
+            yield from exploration.verdicts()
+
+        done.run(f"explore {world.name}", f"no state or step of it breaks a statement: {world.meaning}", explored)
+
+    def dropped() -> Iterator[Verdict]:
+        done.reasons[of] = catalogue.necessity(chapter, done.told, name=name)
+        yield from map(verdict_on_reason, done.reasons[of])
+
+    done.run(f"necessity {of}", "each guard, dropped, breaks something, or others imply it", dropped)
+
+    def mutated() -> Iterator[Verdict]:
+        done.mutants[of] = catalogue.mutants(chapter, done.told, name)
+        yield from done.mutants[of].verdicts()
+
+    done.run(f"mutants {of}", "each mistake that a program can make is noticed, or is none", mutated)
+
+    def kept() -> Iterator[Verdict]:
+        judged = JUDGED if of == catalogue.MAIN else ()
+        worlds = [world.name for world in chapter.worlds]
+        done.ledgers[of] = ledger(contract, proof, done.mutants[of], worlds, judged)
+        yield from (entry.verdict() for entry in done.ledgers[of])
+
+    done.run(f"ledger {of}", "each statement is shown to be able to fail, or follows from others", kept)
+
+    def clocked() -> Iterator[Verdict]:
+        clocks = own_clocks(contract)
+        yield from (obligation.verdict for obligation in prove(clocks.contract).obligations)
+
+    done.run(f"own clocks {of}", "safety holds although each caller reads a clock of its own", clocked)
+
+
+# --- relations between chapters ---------------------------------------------------------------------------------------
+
+
+def refinements() -> Mapping[str, Refinement]:
+    """Every refinement of the specification by its name."""
+    listed = (
+        two_step_refinement(*SQLITE),
+        *(two_step_refinement(form) for form in POSTGRESQL),
+        completion_refinement(),
+        SLOT_REFINES_JOB,
+        TASK_REFINES_JOB,
+    )
+    return {refinement.name: refinement for refinement in listed}
+
+
+def of_relations(done: Checklist) -> None:
+    """What refines what, which columns an update needs, what must come to an end."""
+    for name, refinement in refinements().items():
+
+        def refined(each: Refinement = refinement) -> Iterator[Verdict]:
+            proof = prove(refines(each))
+            done.refinements[each.name] = (each, proof)
+            yield from (obligation.verdict for obligation in proof.obligations)
+
+        done.run(f"refinement {name}", "every step is one of the abstract machine, or changes nothing there", refined)
+
+    def repeated() -> Iterator[Verdict]:
+        for row in update_table():
+            done.updates.append(row)
+            yield row.verdict()
+
+    done.run("update predicates", "each conjunct that an UPDATE repeats is needed", repeated)
+    done.run(
+        "measure",
+        "recoveries, retries and hand-backs cannot go on for ever",
+        lambda: (obligation.verdict for obligation in prove(JOB_MEASURED).obligations),
+    )
+
+    def ended() -> Iterator[Verdict]:
+        for question in QUESTIONS:
+            answer = answered(question)
+            done.answers.append(answer)
+            yield answer.verdict()
+
+    done.run("fairness", "what ends under weak fairness, and what goes round for ever", ended)
+
+
+# --- words, numbers, findings -----------------------------------------------------------------------------------------
+
+
+def of_words(done: Checklist) -> None:
+    """Error codes, vocabularies, time bounds, pure functions, and what the sources got wrong."""
+    done.run("words", "which patterns of codes meet; that every code has one family", lambda: words.check(done.told))
+    done.run("vocabularies", "each queue's columns are told apart and are all there", vocabularies.check)
+    done.run("timing", "each time bound holds at the bound and fails just beyond", lambda: timing.check(done.told))
+    done.run("symbolic", "the pure decision functions keep their contracts", lambda: check_symbolically(done.told))
+
+    def found() -> Iterator[Verdict]:
+        done.findings = find(done.told)
+        for finding in done.findings:
+            yield verdict_on_finding(finding)
+
+    done.run("findings", "what the sources say is checked by program, and the model does better", found)
+
+
+def verdict_on_finding(finding: Finding) -> Verdict:
+    """Held when the claim is shown (its evidence replays) or refuted by its check, and the model has settled it."""
+    name = f"finding {finding.number}: {finding.title}"
+    match finding.resolution:
+        case Refuted(_, reason, trace):
+            return Refuted(name, f"the resolved model has it too: {reason}", trace)
+        case Unknown(_, reason):
+            return Unknown(name, f"whether the model has settled it: {reason}")
+        case _:
+            return Held(name, finding.verdict)
+
+
+# --- implementations --------------------------------------------------------------------------------------------------
+
+
+def of_implementations(done: Checklist) -> None:
+    """Judge the model itself and the runtime, and try the suite on the offenders."""
+    for name in JUDGED:
+
+        def judged(each: str = name) -> Iterator[Verdict]:
+            done.reports[each] = run_conformance(adapter(each), progress=done.told)
+            yield verdict_on(each, done.reports[each])
+
+        done.run(f"conform {name}", "every enabled step is taken, every other call refused", judged)
+
+    def caught() -> Iterator[Verdict]:
+        done.offenders = judge_offenders(progress=done.told)
+        yield verdict_on_offenders(done.offenders)
+
+    done.run("offenders", "the suite catches every implementation that is wrong on purpose", caught)
+
+
+def verdict_on(name: str, report: ConformanceReport) -> Verdict:
+    """What a conformance run amounts to."""
+    statement = f"{name} conforms"
+    if report.verdict == "held":
+        return Held(statement, f"{report.edges.covered} edges and {report.refusals.covered} refusals")
+    if report.verdict == "refuted":
+        return Refuted(statement, f"refuted: {', '.join(report.refuted())}")
+    return Unknown(statement, report.fault or "not everything was covered")
+
+
+def verdict_on_offenders(report: OffenderReport) -> Verdict:
+    """Held when all are caught; without any, unknown."""
+    statement = "the suite catches every offender"
+    if not report.offenders:
+        return Unknown(statement, "there are none")
+    if report.missed:
+        return Refuted(statement, f"missed: {', '.join(report.missed)}")
+    return Held(statement, f"{len(report.caught)} caught")

@@ -1,0 +1,1 @@
+"""What a change of a contract changes: structure, behaviours with a shortest run each, statements, offenders."""
