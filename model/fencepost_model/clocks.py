@@ -8,15 +8,16 @@ operation's. What still holds then does not depend on clocks that agree, or that
 every skew (contract §3, last lines).
 
 Which statements are kept is decided by what they read. A statement about *states* is kept: whatever it says of the
-time, it has to be true at every moment anyhow, for time passes by itself. A statement about *steps* that does not read
-the time is kept. One that does compares a step with the store's time, by which the operation no longer goes; as it
-stands it is exempt, and it is demanded of each operation by the clock which that operation has read. Statements about
-progress are exempt: how soon somebody acts is all that a clock decides there.
+time, it has to be true at every moment anyhow, for time passes by itself; the few that do need clocks that agree are
+named, with the reason (``AGREEING``). A statement about *steps* that does not read the time is kept. One that does
+compares a step with the store's time, by which the operation no longer goes; as it stands it is exempt, and it is
+demanded of each operation by the clock which that operation has read. Statements about progress are exempt: how soon
+somebody acts is all that a clock decides there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from fencepost_model.contract import Contract
@@ -43,6 +44,23 @@ CLOCK = Parameter(OWN_CLOCK, Sort.INSTANT, "the time as the caller's clock has i
 
 BY_TIME = "it compares a step with the store's time; demanded by the caller's own clock instead"
 PROMPTNESS = "it says when somebody will be able to act, which is all that a clock decides"
+
+AGREEING: Mapping[str, Mapping[str, str]] = {
+    "wakeup": {
+        "look_is_past": "a waiter notes its own time, which the store's need not have reached",
+        "sleep_ends_with_the_poll": "it counts the poll from that note",
+        "sleep_ends_for_a_reason": "a poll is due by the waiter's clock",
+    },
+    "slot": {
+        "lease_no_longer_than_agreed": "it compares a lease with the store's time",
+        "occupied_while_alive": "a worker that is given up by one clock may still render by its own",
+        "single_render": "it rests on a given-up worker having stopped: the one promise that needs clocks that agree",
+    },
+    "command": {
+        "live_delivery_runs_in_the_supervisor": "one that a fast clock has taken over still believes in its lease",
+    },
+}
+"""For each contract the statements that do need clocks that agree; none of them can be proved without."""
 
 
 @dataclass(frozen=True)
@@ -74,14 +92,18 @@ def with_own_clocks(contract: Contract) -> Contract:
 def own_clocks(contract: Contract) -> OwnClocks:
     """The contract in which every operation reads an arbitrary clock, and the statements that are exempt.
 
-    Raises ``ValueError`` when an operation already has a parameter of the name ``own_clock``.
+    Those of ``AGREEING`` are exempt by name. Raises ``ValueError`` when an operation already has a parameter of the
+    name ``own_clock``.
     """
     for operation in contract.operations:
         if OWN_CLOCK in {parameter.name for parameter in operation.parameters}:
             raise ValueError(f"{operation.name} has a parameter {OWN_CLOCK!r} already; rename it")
+    named = AGREEING.get(contract.name, {})
     kept: list[StepProperty] = []
-    exempt: list[Exempt] = []
+    exempt = [Exempt(statement, reason) for statement, reason in named.items()]
     for statement in contract.step_properties:
+        if statement.name in named:
+            continue
         if reads_time(statement.statement):
             exempt.append(Exempt(statement.name, BY_TIME))
             kept.extend(_by_own_clock(contract, statement))
@@ -92,6 +114,7 @@ def own_clocks(contract: Contract) -> OwnClocks:
         contract,
         name=f"{contract.name} with own clocks",
         operations=tuple(_with_clock(operation) for operation in contract.operations),
+        invariants=tuple(invariant for invariant in contract.invariants if invariant.name not in named),
         step_properties=tuple(kept),
         progress=(),
     )
@@ -99,10 +122,15 @@ def own_clocks(contract: Contract) -> OwnClocks:
 
 
 def as_the_store_has_it(contract: Contract, statement: str) -> Contract:
-    """The contract with own clocks in which an exempt step property is demanded all the same, to see it break.
+    """The contract with own clocks in which one exempt statement is demanded all the same, to see it break.
 
-    Raises ``KeyError`` when the contract has no step property of that name.
+    Raises ``KeyError`` when the contract has no invariant or step property of that name.
     """
+    for invariant in contract.invariants:
+        if invariant.name == statement:
+            clocked = with_own_clocks(contract)
+            others = tuple(each for each in clocked.invariants if each.name != statement)
+            return replace(clocked, invariants=(*others, invariant))
     for candidate in contract.step_properties:
         if candidate.name == statement:
             clocked = with_own_clocks(contract)

@@ -24,6 +24,7 @@ from fencepost_model import sorting as sorting_module
 from fencepost_model.contract import Contract, IllFormedContract, complaints, excluded_by_shape, transition_name
 from fencepost_model.job_contract import JOB_CONTRACT
 from fencepost_model.shapes import (
+    Actor,
     Assignment,
     Case,
     Field,
@@ -32,7 +33,9 @@ from fencepost_model.shapes import (
     Invariant,
     LegacyRow,
     Machine,
+    Operation,
     Parameter,
+    Selection,
     Sort,
     Status,
     StepProperty,
@@ -134,6 +137,22 @@ def turning(*over: Variable, **values: ValueTerm) -> ForEach:
     """What a case does to each of the last of these variables."""
     effect = tuple(Assignment(FieldOf(over[-1].name if over else "k", name), value) for name, value in values.items())
     return ForEach(over, Truth(True), effect, "all of them")
+
+
+def rebuildable(contract: Contract) -> Contract:
+    """The contract in which a door that is gone may be put in again: a revival."""
+    revival = Operation(
+        "rebuild",
+        Actor.CLIENT,
+        Selection.NAMED,
+        (DOOR,),
+        (Guard("gone", Equal(STATUS, Const("gone")), "nowhere", "the others are there"),),
+        (Case("rebuilt", (), (Assignment(STATUS, Const("shut")),), "it is there again"),),
+        "nowhere",
+        "Somebody puts the door in again.",
+    )
+    machines = tuple(replace(m, revivals={"gone": ("rebuild",)}) if m.name == "door" else m for m in contract.machines)
+    return replace(contract, machines=machines, operations=(*contract.operations, revival))
 
 
 def obeying(contract: Contract, statement: TruthTerm, *, of: str) -> Contract:
@@ -458,7 +477,37 @@ STATUSES: Sequence[Refusal] = (
     Refusal(
         "terminal status with a row",
         lambda d: table(d, "door", {"gone": ("open",)}),
-        ("status 'gone' of door is terminal",),
+        ("status 'gone' of door is terminal", "move the row to the revivals"),
+    ),
+    Refusal(
+        "a revival listed in the table",
+        lambda d: table(rebuildable(d), "door", {"gone": ("rebuild",)}),
+        ("status 'gone' of door is terminal", "move the row to the revivals"),
+    ),
+    Refusal(
+        "a revival that is not listed",
+        lambda d: machine(rebuildable(d), "door", revivals={}),
+        ("rebuild can act on a door that is gone", "the table does not say so"),
+    ),
+    Refusal(
+        "a revival of what is live",
+        lambda d: machine(d, "door", revivals={"shut": ("open",)}),
+        ("status 'shut' of door is not terminal", "move the row to the table"),
+    ),
+    Refusal(
+        "a revival that its guards do not allow",
+        lambda d: machine(d, "door", revivals={"gone": ("open",)}),
+        ("the table lets open act on a door that is gone",),
+    ),
+    Refusal(
+        "a revival of no status",
+        lambda d: machine(d, "door", revivals={"burnt": ("open",)}),
+        ("revivals of door have a row for 'burnt'", "no status"),
+    ),
+    Refusal(
+        "a revival that names no operation",
+        lambda d: machine(d, "door", revivals={"gone": ("conjure",)}),
+        ("table of door", "'conjure'", "no operation on it"),
     ),
     Refusal(
         "a row that lacks what its guards allow",
@@ -881,6 +930,7 @@ def test_every_kind_of_name_is_tested_twice(door: Contract) -> None:
 
 def test_sound_contracts_have_nothing_to_complain_about(door: Contract) -> None:
     assert list(complaints(door)) == []
+    assert list(complaints(rebuildable(door))) == []
     assert list(complaints(JOB_CONTRACT)) == []
 
 
@@ -1003,6 +1053,9 @@ def test_things_are_found_by_name(door: Contract) -> None:
     assert door.children_of("key") == ()
     assert door.machine("door").terminal == ("gone",)
     assert door.machine("door").live == ("shut", "open", "locked")
+    assert door.machine("door").acting_on("gone") == ()
+    assert rebuildable(door).machine("door").acting_on("gone") == ("rebuild",)
+    assert rebuildable(door).machine("door").acting_on("shut") == door.machine("door").table["shut"]
     assert door.defaults() == {"patience": 2, "most_openings": 2}
     with pytest.raises(KeyError, match="window"):
         door.machine("window")

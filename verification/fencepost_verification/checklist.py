@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from fencepost_model.clocks import own_clocks
+from fencepost_model.clocks import AGREEING, as_the_store_has_it, own_clocks
 from fencepost_model.machines.group_completion import completion_refinement
 from fencepost_model.machines.job_measure import JOB_MEASURED
 from fencepost_model.machines.job_questions import QUESTIONS
@@ -186,6 +186,11 @@ def of_chapter(done: Checklist, chapter: Chapter, waited: float = 0.0, name: str
     def clocked() -> Iterator[Verdict]:
         clocks = own_clocks(contract)
         yield from (obligation.verdict for obligation in prove(clocks.contract).obligations)
+        for statement, reason in AGREEING.get(of, {}).items():
+            demanded = prove(as_the_store_has_it(contract, statement))
+            name = f"{statement} needs clocks that agree"
+            falls = any(o.statement == statement for o in (*demanded.refuted, *demanded.unknown))
+            yield Held(name, reason) if falls else Refuted(name, "it is proved with clocks that do not: demand it")
 
     done.run(f"own clocks {of}", "safety holds although each caller reads a clock of its own", clocked)
 

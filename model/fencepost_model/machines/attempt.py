@@ -434,6 +434,9 @@ IS_THE_CURRENT = Equal(attempt("attempt_id"), job("attempt_id"))
 OF_THE_JOB: tuple[str, ...] = (
     "poll_time_exactly_when_waiting",
     "waiting_uncancelled",
+    "pending_uncancelled",
+    "pending_has_budget",
+    "attempts_within_budget",
     "waiting_has_deadline",
     "waiting_is_known",
     "provider_work_has_deadline",
@@ -514,6 +517,13 @@ NEW_INVARIANTS: tuple[Invariant, ...] = (
         (JOB, ATTEMPT),
         implies(present(attempt("status")), OURS_ONLY),
         "A row still as an older program left it has no attempt row.",
+    ),
+    Invariant(
+        "legacy_has_no_task",
+        "INV-3",
+        (JOB, TASK),
+        implies(present(task("status")), OURS_ONLY),
+        "A row still as an older program left it has no external task: what only such rows meet with ends none.",
     ),
 )
 

@@ -24,6 +24,7 @@ of them. Likewise ``find_run`` is the hand of an older program that knew of no o
 
 from __future__ import annotations
 
+from fencepost_model.arrows import arrows_kept
 from fencepost_model.contract import Contract
 from fencepost_model.error_codes import EXAMPLES, LEASE_TIMEOUT_MAX_ATTEMPTS, Family
 from fencepost_model.measures import lowered, never_negative
@@ -193,6 +194,7 @@ BATCH = Variable("batch", "batch")
 REQUIREMENT = Variable("requirement", "requirement", of="batch")
 TOKEN = Variable("token", "batch_token", of="batch")
 OTHER_TOKEN = Variable("other", "batch_token", of="batch")
+OTHER_REQUIREMENT = Variable("other", "requirement", of="batch")
 
 NOW = Now()
 
@@ -1263,6 +1265,7 @@ NOT_AFTER_A_CANCEL = (OPEN_BATCH, ADD_REQUIREMENT, CLOSE_BATCH, COMPLETE_RESUMIN
 NOT_WHILE_RESUMING = (PAUSE, WAIT_EXTERNALLY, ACKNOWLEDGE_CANCEL, COMPLETE_RUN, FAIL_RUN, OPEN_BATCH)
 
 STEP_PROPERTIES: tuple[StepProperty, ...] = (
+    *arrows_kept(operation for operation in OPERATIONS if operation is not RECOVER_RESUMING),
     frozen(RUN_MACHINE, RUN, RUN_STATUS),
     frozen(BATCH_MACHINE, BATCH, BATCH_STATUS),
     frozen(REQUIREMENT_MACHINE, Variable("requirement", "requirement"), REQUIREMENT_STATUS),
@@ -1317,6 +1320,14 @@ STEP_PROPERTIES: tuple[StepProperty, ...] = (
             Same(owner("expires_at"), FieldOf("owner", "expires_at", after=True)),
         ),
         "An owner row that is over never changes again.",
+    ),
+    StepProperty(
+        "beat_counts",
+        "§4 ProcessOwner, §7",
+        (Variable("owner", "owner"),),
+        Equal(FieldOf("owner", "expires_at", after=True), Plus(NOW, Setting("owner_ttl"))),
+        "From a beat on an owner row lives its whole time.",
+        of="beat",
     ),
     StepProperty(
         "idle_owner_writes_nothing",
@@ -1473,6 +1484,21 @@ STEP_PROPERTIES: tuple[StepProperty, ...] = (
         (BATCH,),
         Not(Less(NOW, batch("lease_expires_at"))),
         "Recovery leaves a batch alone while its lease is alive.",
+        of="recover_resuming",
+    ),
+    StepProperty(
+        "recovered_run_is_let_go",
+        "§4 Batch",
+        (RUN, BATCH_OF_RUN),
+        all_of(
+            is_one_of(run("status", after=True), WAITING, FAILED, CANCELLED),
+            implies(is_one_of(run("status", after=True), WAITING), is_one_of(batch("status", after=True), READY)),
+            implies(
+                is_one_of(run("status", after=True), FAILED),
+                Equal(run("error_code", after=True), Const(LEASE_TIMEOUT_MAX_ATTEMPTS)),
+            ),
+        ),
+        "Recovery leaves no run at work: it waits for its batch again, or has ended and says why.",
         of="recover_resuming",
     ),
     StepProperty(
@@ -1663,7 +1689,96 @@ WITNESSES: tuple[Witness, ...] = (
     ),
 )
 
+OWNED: TruthTerm = all_of(ALIVE, Equal(run("owner"), owner("process")))
+OWNED_AND_UNTROUBLED: TruthTerm = all_of(OWNED, is_one_of(RUN_STATUS, RUNNING), no_batch(RESUMING))
+_NEW_BATCH: TruthTerm = all_of(Missing(BATCH_STATUS), no_batch(COLLECTING))
+_FULL_BATCH: TruthTerm = all_of(external("batch", COLLECTING), some_requirement(PENDING))
+_OWNER_AND_RUN = (HOST, OWNER, HOSTED_RUN)
+
+OPEN_TO_ITS_OWNER: tuple[Progress, ...] = tuple(
+    Progress(
+        f"{operation.name}_open_to_the_owner",
+        operation.clause,
+        over,
+        live,
+        (operation.name,),
+        f"A live owner is not refused {operation.name}: {meaning}.",
+        at_once=True,
+    )
+    for operation, over, live, meaning in (
+        (BEAT, _OWNER_AND_RUN, all_of(OWNED, is_one_of(RUN_STATUS, *WORKED_ON)), "its run is at work"),
+        (
+            WAIT_EXTERNALLY,
+            _OWNER_AND_RUN,
+            all_of(OWNED_AND_UNTROUBLED, no_batch(COLLECTING), some_batch(*CLOSED)),
+            "a closed batch will wake the run, and none collects or resumes",
+        ),
+        (
+            ACKNOWLEDGE_CANCEL,
+            _OWNER_AND_RUN,
+            all_of(OWNED, is_one_of(RUN_STATUS, CANCELLING), no_batch(RESUMING)),
+            "its run was asked to stop, and no batch resumes",
+        ),
+        (
+            COMPLETE_RUN,
+            _OWNER_AND_RUN,
+            all_of(OWNED_AND_UNTROUBLED, no_batch(*LIVE_BATCH)),
+            "no external batch of the run is left, and page batches do not count",
+        ),
+        (FAIL_RUN, _OWNER_AND_RUN, OWNED_AND_UNTROUBLED, "no batch resumes"),
+        (
+            OPEN_BATCH,
+            (*_OWNER_AND_RUN, BATCH_OF_RUN),
+            all_of(OWNED_AND_UNTROUBLED, _NEW_BATCH),
+            "no batch of the run collects or resumes",
+        ),
+        (
+            CLOSE_BATCH,
+            (*_OWNER_AND_RUN, BATCH_OF_RUN),
+            all_of(OWNED, is_one_of(RUN_STATUS, RUNNING), _FULL_BATCH),
+            "some result is waited for",
+        ),
+    )
+)
+
 PROGRESS: tuple[Progress, ...] = (
+    *OPEN_TO_ITS_OWNER,
+    Progress(
+        "user_may_pause",
+        "§4 Run",
+        (RUN,),
+        all_of(is_one_of(RUN_STATUS, RUNNING, WAITING), no_batch(RESUMING)),
+        ("pause",),
+        "A user may pause any run that no batch resumes, page batches of older programs left aside.",
+        at_once=True,
+    ),
+    Progress(
+        "ready_batch_can_be_claimed",
+        "§4 Batch",
+        (RUN, BATCH_OF_RUN),
+        all_of(is_one_of(RUN_STATUS, WAITING), external("batch", READY)),
+        ("claim_resuming",),
+        "A ready batch of a run that waits can be claimed at once.",
+        at_once=True,
+    ),
+    Progress(
+        "one_of_several_can_be_cancelled",
+        "§4 Requirement",
+        (BATCH, REQUIREMENT, OTHER_REQUIREMENT),
+        all_of(
+            is_one_of(REQUIREMENT_STATUS, PENDING),
+            any_of(
+                is_one_of(BATCH_STATUS, COLLECTING),
+                all_of(
+                    is_one_of(FieldOf("other", "status"), PENDING),
+                    Not(Equal(FieldOf("other", "number"), requirement("number"))),
+                ),
+            ),
+        ),
+        ("cancel_requirement",),
+        "A pending requirement can be cancelled while its batch collects, or while another one is pending beside it.",
+        at_once=True,
+    ),
     Progress(
         "dead_owner_converges",
         "§4 Run, §7",

@@ -1106,6 +1106,15 @@ PROGRESS: tuple[Progress, ...] = (
         at_once=True,
     ),
     Progress(
+        "gone_worker_is_given_up_at_once",
+        "§4 Slot",
+        (WORKER, SLOT_OF_WORKER),
+        all_of(occupies("slot"), Not(is_one_of(STATUS, *LEASED)), AtMost(worker("expires_at"), NOW)),
+        ("give_up",),
+        "From the very instant at which a worker has not been heard of for long enough its places can be given back.",
+        at_once=True,
+    ),
+    Progress(
         "clean_report_at_once",
         "§4 Slot",
         (WORKER, SLOT_OF_WORKER),

@@ -506,9 +506,7 @@ STEP_PROPERTIES: tuple[StepProperty, ...] = (
         "notified_is_announced",
         "§8",
         (CHANNEL, WORK),
-        all_of(
-            Less(channel("generation"), channel("generation", after=True)), Holds(work("announced", after=True))
-        ),
+        all_of(Less(channel("generation"), channel("generation", after=True)), Holds(work("announced", after=True))),
         "A notification raises the generation, and is owed no more.",
         of="notify",
     ),

@@ -137,8 +137,10 @@ class Review:
                     run = f"run: {verdict.trace}" if verdict.trace is not None else verdict.reason
                     yield Text(f"      {run}")
                 yield Text(f"      fails: {', '.join(one.obligations)}")
-        for one in self.of(Fate.UNSAID):
-            yield Text(f"  ? {one.kind} {one.name} of the {one.of} contract cannot be said of the other: {one.reason}")
+        for whose in ("old", "new"):
+            unsaid = [f"{one.kind} {one.name}" for one in self.of(Fate.UNSAID) if one.of == whose]
+            if unsaid:
+                yield Text(f"  ? speak of what only the {whose} contract has: {', '.join(unsaid)}")
         for one in self.of(Fate.FALSE):
             yield Text(f"  ? {one.kind} {one.name} of the {one.of} contract is true of neither")
         yield Text(f"  {len(self.of(Fate.STAYS)):,} hold of both")

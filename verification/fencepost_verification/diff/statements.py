@@ -18,7 +18,8 @@ from enum import Enum
 from typing import TypeAlias
 
 from fencepost_model.contract import Contract, complaints
-from fencepost_model.shapes import Invariant, Progress, StepProperty
+from fencepost_model.shapes import Field, Invariant, Machine, Progress, StepProperty, Variable
+from fencepost_model.terms import FieldOf, Not, OneOf
 from fencepost_verification.documents.wording import normalised
 from fencepost_verification.evidence import Held, Refuted, Trace, Unknown, Verdict
 from fencepost_verification.prove.prover import Proof, prove
@@ -101,8 +102,8 @@ def judged(old: Contract, new: Contract) -> tuple[Judged, ...]:
         (of, s.name): replace(s, name=f"{s.name}_as_of_old" if of == "old" and s.name in theirs else s.name)
         for of, s in asked
     }
-    on_new = _Verdicts(new, tuple(renamed.values()))
-    on_old = on_new if _behaviour(old) == _behaviour(new) else _Verdicts(old, tuple(renamed.values()))
+    on_new = _Verdicts(new, old, tuple(renamed.values()))
+    on_old = on_new if _behaviour(old) == _behaviour(new) else _Verdicts(old, new, tuple(renamed.values()))
     found: list[Judged] = []
     for of, statement in asked:
         name = renamed[(of, statement.name)].name
@@ -146,14 +147,48 @@ def _bare(statement: Statement) -> Statement:
             return replace(statement, statement=normalised(statement.statement), clause="", meaning="")
 
 
-class _Verdicts:
-    """What is true of one contract among some statements."""
+def _with_words_of(contract: Contract, other: Contract) -> tuple[Contract, list[Statement]]:
+    """A contract that says nothing of itself and knows the words of the other one too, which no field of it holds.
 
-    def __init__(self, contract: Contract, statements: tuple[Statement, ...]) -> None:
+    So a statement that excludes a status which is new can be made of a contract that lacks it. The invariants that go
+    with it say that the words are not held.
+    """
+    theirs = {(m.name, f.name): f.words for m in other.machines for f in m.fields}
+    said: list[Statement] = []
+
+    def extended(machine: Machine) -> Machine:
+        fields: list[Field] = []
+        for field in machine.fields:
+            strange = tuple(word for word in theirs.get((machine.name, field.name), ()) if word not in field.words)
+            if field.words and strange:
+                over = _path_to(contract, machine.name)
+                unheld = Not(OneOf(FieldOf(machine.name, field.name), strange))
+                name = f"{machine.name}_{field.name}_takes_its_own_words"
+                said.append(Invariant(name, "", over, unheld, "It holds no word of the other contract."))
+                field = replace(field, words=(*field.words, *strange))
+            fields.append(field)
+        return replace(machine, fields=tuple(fields))
+
+    machines = tuple(extended(machine) for machine in contract.machines)
+    return replace(
+        contract, machines=machines, invariants=(), step_properties=(), progress=(), witnesses=(), checked=False
+    ), said
+
+
+def _path_to(contract: Contract, machine: str) -> tuple[Variable, ...]:
+    """Variables from the root down to a machine, each called as its machine is."""
+    parent = contract.machine(machine).belongs_to
+    above = _path_to(contract, parent) if parent is not None else ()
+    return (*above, Variable(machine, machine, parent))
+
+
+class _Verdicts:
+    """What is true of one contract among some statements, which may use the words of the other one."""
+
+    def __init__(self, contract: Contract, other: Contract, statements: tuple[Statement, ...]) -> None:
         self.failing: dict[str, list[str]] = {}
         self._found: dict[str, Verdict | str] = {}
-        bare = replace(contract, invariants=(), step_properties=(), progress=(), witnesses=(), checked=False)
-        sayable: list[Statement] = []
+        bare, sayable = _with_words_of(contract, other)
         for statement in statements:
             complaint = next(_complaints(bare, statement), None)
             if complaint is None:

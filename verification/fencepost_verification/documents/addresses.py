@@ -1,7 +1,7 @@
 """Where everything stands in the book: the pages and anchors of machines, operations, guards and statements.
 
 Addresses are those of the built site, seen from the folder of the generated pages: ``job.html#claim`` for the main
-chapter, ``hook/row.html#pick`` for another. Who writes Markdown links asks for those of the pages (``as_page``).
+chapter, ``hook/row.html#pick`` for another.
 """
 
 from __future__ import annotations
@@ -9,11 +9,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from fencepost_model.contract import Contract
 from fencepost_model.semantics import conditions
-from fencepost_verification.documents.markup import escaped, named
+from fencepost_model.shapes import Invariant, Progress, StepProperty
+from fencepost_verification.documents.markup import named
 from fencepost_verification.explore.necessity import Conjunct
+
+Stated: TypeAlias = Invariant | StepProperty | Progress
+"""What a contract states."""
 
 
 def slug(text: str) -> str:
@@ -26,20 +31,9 @@ def anchor(kind: str, text: str) -> str:
     return f"{kind}-{slug(text)}"
 
 
-def as_page(address: str) -> str:
-    """An address of the built site as Markdown has it."""
-    path, sign, fragment = address.partition("#")
-    return f"{path.removesuffix('.html')}.md{sign}{fragment}" if path.endswith(".html") else address
-
-
 def link(address: str, text: str, kind: str = "fp-name") -> str:
     """A name as code that leads somewhere, as HTML."""
     return f'<a href="{escaped_address(address)}">{named(text, kind)}</a>'
-
-
-def plain_link(address: str, text: str) -> str:
-    """Words that lead somewhere, as HTML."""
-    return f'<a href="{escaped_address(address)}">{escaped(text)}</a>'
 
 
 def escaped_address(address: str) -> str:
@@ -49,13 +43,17 @@ def escaped_address(address: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Something that has an address: what it is called, what it is, of which chapter, and the clause it cites."""
+    """Something that has an address: what it is called, what it is, of which chapter, and the clause it cites.
+
+    ``identity`` tells apart what is in the model; a chapter that extends another shares guards with it.
+    """
 
     name: str
     kind: str
     chapter: str
     address: str
     clause: str = ""
+    identity: int = 0
 
 
 @dataclass(frozen=True)
@@ -103,8 +101,7 @@ class Shelf:
 
     def statements(self) -> frozenset[str]:
         """The names of all that is stated."""
-        contract = self.contract
-        return frozenset(s.name for s in (*contract.invariants, *contract.step_properties, *contract.progress))
+        return frozenset(statement.name for statement in self.stated())
 
     def statement_link(self, name: str) -> str:
         """The name of a statement, leading to it where it is one."""
@@ -115,19 +112,27 @@ class Shelf:
         known = name.partition("/")[0] in {operation.name for operation in self.contract.operations}
         return link(self.transition(name), name) if known else named(name)
 
+    def stated(self) -> tuple[Stated, ...]:
+        """All that is stated of the chapter: invariants, step properties, progress."""
+        return (*self.contract.invariants, *self.contract.step_properties, *self.contract.progress)
+
     def places(self) -> Iterator[Place]:
         """Everything of the chapter that cites a clause."""
         contract, name = self.contract, self.contract.name
         for operation in contract.operations:
-            yield Place(operation.name, "operation", name, self.operation(operation.name), operation.clause)
+            address = self.operation(operation.name)
+            yield Place(operation.name, "operation", name, address, operation.clause, id(operation))
             for case, guard in conditions(operation):
                 conjunct = Conjunct(operation.name, case.name if case else None, guard.name)
-                yield Place(str(conjunct), "guard", name, self.conjunct(conjunct), guard.clause)
-        for statement in (*contract.invariants, *contract.step_properties, *contract.progress):
-            yield Place(statement.name, "statement", name, self.statement(statement.name), statement.clause)
+                # One guard object may serve several operations.
+                identity = hash((id(guard), str(conjunct)))
+                yield Place(str(conjunct), "guard", name, self.conjunct(conjunct), guard.clause, identity)
+        for statement in self.stated():
+            address = self.statement(statement.name)
+            yield Place(statement.name, "statement", name, address, statement.clause, id(statement))
         for witness in contract.witnesses:
             address = f"{self.page('invariants')}#witness-{witness.name}"
-            yield Place(witness.name, "witness", name, address, witness.clause)
+            yield Place(witness.name, "witness", name, address, witness.clause, id(witness))
 
 
 def shelves(contracts: Sequence[Contract]) -> tuple[Shelf, ...]:

@@ -27,8 +27,9 @@ from fencepost_model.error_codes import (
     Pattern,
     classify,
 )
+from fencepost_model.job_contract import JOB_CONTRACT
 from fencepost_model.latitude import LATITUDE, Choice
-from fencepost_model.liveness import Question
+from fencepost_model.liveness import Component, Question
 from fencepost_model.machines.group_completion import completion_refinement
 from fencepost_model.machines.job_measure import JOB_MEASURED, MEASURES, NOTHING
 from fencepost_model.machines.job_questions import QUESTIONS
@@ -66,7 +67,7 @@ from fencepost_model.refinement import (
     statements,
 )
 from fencepost_model.shapes import Invariant, StepProperty
-from fencepost_model.terms import FieldOf, Truth
+from fencepost_model.terms import Choose, FieldOf, Truth, ValueTerm
 from fencepost_model.timing import BOUNDS, TimeBound, written
 from fencepost_model.vocabulary import VOCABULARY
 from fencepost_verification.documents.addresses import Place, Shelf, anchor, link, shelves
@@ -175,15 +176,14 @@ class _Appendices:
 
     def files(self) -> dict[str, str]:
         """All of them."""
+        job = self._by_name.get(JOB_CONTRACT.name)
         return {
             "errors.md": self._render("errors.md.j2", **codes_page(self._appendix.codes)),
-            "profiles.md": self._render(
-                "profiles.md.j2", **profiles_page(self._appendix.vocabularies, self._by_name.get("job"))
-            ),
+            "profiles.md": self._render("profiles.md.j2", **profiles_page(self._appendix.vocabularies, job)),
             "timing.md": self._render("timing.md.j2", **timing_page(self._appendix.time)),
             "latitude.md": self._render("latitude.md.j2", **self._latitude()),
             "refinements.md": self._render("refinements.md.j2", **self._refinements()),
-            "liveness.md": self._render("liveness.md.j2", **liveness_page(self._appendix)),
+            "liveness.md": self._render("liveness.md.j2", **liveness_page(self._appendix, self._shelves[0])),
             "findings.md": self._render("findings.md.j2", **self._findings()),
             "decisions.md": self._render("decisions.md.j2", **self._decisions()),
             "ledger.md": self._render("ledger.md.j2", **self._ledger()),
@@ -268,8 +268,12 @@ class _Appendices:
 
     def _places(self) -> Iterator[Place]:
         """Everything in the book that cites a clause."""
+        seen: set[int] = set()
         for shelf in self._shelves:
-            yield from shelf.places()
+            # A chapter that extends another has its guards and statements too; they are told once.
+            own = [place for place in shelf.places() if place.identity not in seen]
+            seen.update(place.identity for place in own)
+            yield from own
         for choice in LATITUDE:
             address = f"latitude.html#{anchor('choice', choice.name)}"
             yield Place(choice.name, "choice", "", address, choice.clause)
@@ -308,32 +312,26 @@ class _Appendices:
             (each.chapter, entry.statement): entry for each in self._appendix.ledgers or () for entry in each.entries
         }
         for name in THE_SEVEN:
-            found = False
-            for shelf in self._shelves:
-                contract = shelf.contract
-                for statement in (*contract.invariants, *contract.step_properties, *contract.progress):
-                    if name not in _invariants_cited(statement.name, statement.clause):
-                        continue
-                    entry = entries.get((contract.name, statement.name))
-                    yield {
-                        # An anchor must be there once.
-                        "name": name if not found else f"{name}, {contract.name} {statement.name}",
-                        "chapter": self._titles[contract.name],
-                        "link": shelf.statement_link(statement.name),
-                        "entry": entry,
-                        "badge": badge_of(entry.proof) if entry is not None else UNEXAMINED,
-                        "why": "",
-                    }
-                    found = True
-            if not found:
+            stated = [
+                (statement.name, shelf)
+                for shelf in self._shelves
+                for statement in shelf.stated()
+                if name in _invariants_cited(statement.name, statement.clause)
+            ]
+            # What bears the invariant's own name comes before what helps it.
+            for number, (statement, shelf) in enumerate(sorted(stated, key=lambda each: name not in each[0])):
+                entry = entries.get((shelf.contract.name, statement))
                 yield {
-                    "name": name,
-                    "chapter": "–",
-                    "link": "",
-                    "entry": None,
-                    "badge": UNEXAMINED,
-                    "why": "no chapter of this book states it",
+                    "name": name if number == 0 else "",
+                    "chapter": self._titles[shelf.contract.name],
+                    "link": shelf.statement_link(statement),
+                    "entry": entry,
+                    "badge": badge_of(entry.proof) if entry is not None else UNEXAMINED,
+                    "why": "",
                 }
+            if not stated:
+                why = "no chapter of this book states it"
+                yield {"name": name, "chapter": "–", "link": "", "entry": None, "badge": UNEXAMINED, "why": why}
 
     def _chapter_ledger(self, ledger: ChapterLedger) -> dict[str, Any]:
         shelf = self._by_name.get(ledger.chapter)
@@ -392,6 +390,7 @@ class _Appendices:
     def _refinement(self, result: RefinementResult) -> dict[str, Any]:
         refinement = result.refinement
         abstract = self._by_name.get(refinement.abstract.name)
+        concrete = self._by_name.get(refinement.concrete.name)
         verdict = _all_held(refinement.name, result.verdicts)
         return {
             "refinement": refinement,
@@ -402,14 +401,14 @@ class _Appendices:
             "ground": ground_of(verdict) if result.verdicts else "",
             "open": [_verdict_row(v) for v in result.verdicts if not isinstance(v, Held)],
             "exceptions": [
-                _exception(refinement, step, seen, abstract)
+                {**_exception(refinement, step, seen, abstract), "step": _step_link(concrete, step)}
                 for step, seen in refinement.steps.items()
                 if isinstance(seen, Excepted)
             ],
             "images": [_image(refinement, image) for image in refinement.images],
             "steps": [
-                (transition_name(operation, case), _seen_as(refinement.seen_as(operation, case), abstract))
-                for operation, case in refinement.concrete.transitions()
+                (_step_link(concrete, transition_name(*each)), _seen_as(refinement.seen_as(*each), abstract))
+                for each in refinement.concrete.transitions()
             ],
             "left_out": left_out(refinement),
         }
@@ -769,12 +768,11 @@ def _finding(finding: Finding) -> dict[str, Any]:
 def _pictures(finding: Finding) -> Iterator[tuple[str, str]]:
     """The runs that a finding shows."""
     match finding.evidence:
-        case RunEvidence(_, question, trace):
-            is_stated = isinstance(question, Invariant | StepProperty)
-            focus = Focus((question.statement,), question.over) if is_stated else Focus((), ())
-            if trace.steps:
-                told = f"The shortest run that breaks: {question.meaning}" if is_stated else question.meaning
-                yield told, _picture(trace, f"A run of what is printed: {finding.title}", focus)
+        case RunEvidence(_, question, trace) if trace.steps:
+            told, focus = question.meaning, Focus((), ())
+            if isinstance(question, Invariant | StepProperty):
+                told, focus = f"The shortest run that breaks: {told}", Focus((question.statement,), question.over)
+            yield told, _picture(trace, f"A run of what is printed: {finding.title}", focus)
         case LassoEvidence(_, round_, lasso):
             if lasso.stem.steps:
                 yield "A run that leads into a loop:", _picture(lasso.stem, f"Into the loop: {finding.title}")
@@ -811,11 +809,14 @@ def refinements_of_the_model() -> tuple[Refinement, ...]:
     )
 
 
+def _step_link(concrete: Shelf | None, step: str) -> str:
+    return named(step) if concrete is None else concrete.transition_link(step)
+
+
 def _exception(refinement: Refinement, step: str, seen: Excepted, abstract: Shelf | None) -> dict[str, Any]:
     operation = refinement.concrete.operation(step.partition("/")[0])
     speech = Speech.about(refinement.concrete, operation.over, operation.parameters)
     return {
-        "step": step,
         "otherwise": _seen_as(seen.otherwise, abstract),
         "reason": seen.reason,
         "where": inline(in_words(seen.where, speech)) if seen.where != Truth(True) else "",
@@ -846,13 +847,23 @@ def _image(refinement: Refinement, image: Image) -> dict[str, Any]:
         "fields": [
             {
                 "name": name,
-                "value": inline(value_in_words(value, speech)),
+                "value": _seen_value(value, speech),
                 "uncompared": image.uncompared.get(name, ""),
             }
             for name, value in image.fields.items()
         ],
         "unseen": list(image.unseen.items()),
     }
+
+
+def _seen_value(value: ValueTerm, speech: Speech) -> str:
+    """A value in words; a chain of choices line by line."""
+    lines: list[str] = []
+    while isinstance(value, Choose):
+        lines.append(f"{value_in_words(value.then, speech)} if {in_words(value.condition, speech)}")
+        value = value.otherwise
+    lines.append(f"else {value_in_words(value, speech)}" if lines else value_in_words(value, speech))
+    return "<br>".join(inline(line) for line in lines)
 
 
 def _form(form: TwoSteps, needed: Sequence[NeededConjunct] | None) -> dict[str, Any]:
@@ -894,7 +905,7 @@ def _form(form: TwoSteps, needed: Sequence[NeededConjunct] | None) -> dict[str, 
 # --- what ends --------------------------------------------------------------------------------------------------------
 
 
-def liveness_page(appendix: Appendix) -> dict[str, Any]:
+def liveness_page(appendix: Appendix, main: Shelf) -> dict[str, Any]:
     """What the page about what comes to an end shows."""
     answers = appendix.answers
     asked: list[tuple[Question, Answer | None]] = (
@@ -903,8 +914,8 @@ def liveness_page(appendix: Appendix) -> dict[str, Any]:
     given = appendix.measures
     results = [MeasureResult(JOB_MEASURED, measure) for measure in MEASURES] if given is None else given
     return {
-        "questions": [_question(question, answer) for question, answer in asked],
-        "measures": [_measure(result, given is not None) for result in results],
+        "questions": [_question(question, answer, main) for question, answer in asked],
+        "measures": [_measure(result, main, given is not None) for result in results],
         "instants": [
             {"world": name, "badge": badge_of(verdict := instant.verdict()), "ground": ground_of(verdict)}
             for name, instant in appendix.instants.items()
@@ -912,7 +923,7 @@ def liveness_page(appendix: Appendix) -> dict[str, Any]:
     }
 
 
-def _question(question: Question, answer: Answer | None) -> dict[str, Any]:
+def _question(question: Question, answer: Answer | None, main: Shelf) -> dict[str, Any]:
     focus = Focus((question.live.statement,), question.live.over)
     stem = loop = ground = ""
     badge = UNEXAMINED
@@ -930,16 +941,18 @@ def _question(question: Question, answer: Answer | None) -> dict[str, Any]:
         "title": _title(question.name),
         "anchor": anchor("question", question.name),
         "fair": ", ".join(component.name for component in question.fair),
-        "components": "; ".join(
-            f"{escaped(one.name)}"
-            + (f" ({', '.join(named(name) for name in one.operations)})" if one.operations else "")
-            for one in question.fair
-        ),
+        "components": "; ".join(_component(component, main) for component in question.fair),
         "badge": badge,
         "ground": ground or NOT_EXAMINED,
         "stem": stem,
         "loop": loop,
     }
+
+
+def _component(component: Component, main: Shelf) -> str:
+    """Who is fair, and by which operations."""
+    links = ", ".join(main.transition_link(name) for name in component.operations)
+    return f"{escaped(component.name)} ({links})" if links else escaped(component.name)
 
 
 def _answered(answer: Answer) -> Badge:
@@ -948,7 +961,7 @@ def _answered(answer: Answer) -> Badge:
     return Badge(word, "good" if isinstance(answer.verdict(), Held) else "bad")
 
 
-def _measure(result: MeasureResult, examined: bool) -> dict[str, Any]:
+def _measure(result: MeasureResult, main: Shelf, examined: bool) -> dict[str, Any]:
     speech = Speech.about(result.contract, result.measure.over)
     verdict = _all_held(result.measure.name, result.verdicts) if examined else Unknown(result.measure.name, "")
     parts: list[str] = []
@@ -961,6 +974,7 @@ def _measure(result: MeasureResult, examined: bool) -> dict[str, Any]:
         parts.append(told)
     return {
         "measure": result.measure,
+        "by": [main.transition_link(name) for name in result.measure.by],
         "anchor": anchor("measure", result.measure.name),
         "badge": badge_of(verdict) if examined else UNEXAMINED,
         "ground": ground_of(verdict) if examined else "",

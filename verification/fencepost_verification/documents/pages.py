@@ -189,8 +189,9 @@ class Pages:
         }
 
     def _render(self, name: str, **context: Any) -> str:
-        text = template(name).render(command=COMMAND, contract=self._contract, up=self._up, **MARKS, **context)
-        return tidy(text)
+        # A drawing is taken in by its path from the top, whatever page takes it in.
+        places = {"up": self._up, "folder": f"{self._contract.name}/" if self._up else ""}
+        return tidy(template(name).render(command=COMMAND, contract=self._contract, **places, **MARKS, **context))
 
     # -- machines ------------------------------------------------------------------------------------------------------
 

@@ -85,30 +85,32 @@ def _of_chapters(book: Sequence[Shelf]) -> Iterator[_Entry]:
     by_name = {shelf.contract.name: shelf for shelf in book}
     for shelf in book:
         contract = shelf.contract
-        of = "" if not shelf.folder else f" ({contract.name})"
         for machine in contract.machines:
+            of = "" if not shelf.folder or machine.name == contract.name else f" ({contract.name})"
             yield Sort.NAME, machine.name, Explained(shelf.machine(machine.name), f"machine of {contract.name}")
             for status in machine.statuses:
                 yield Sort.STATUS, status.name, Explained(shelf.status(machine.name, status.name), machine.name + of)
             for field in machine.fields:
                 yield Sort.FIELD, field.name, Explained(shelf.field(machine.name, field.name), machine.name + of)
         for operation in contract.operations:
-            told = f"operation on a {operation.subject.machine}{of}"
+            subject = operation.subject.machine
+            of = "" if not shelf.folder or subject == contract.name else f" ({contract.name})"
+            told = f"operation on a {subject}{of}"
             yield Sort.OPERATION, operation.name, Explained(shelf.operation(operation.name), told)
         for setting in contract.settings:
             address = f"{shelf.page('settings')}#{setting.name}"
             yield Sort.FIELD, setting.name, Explained(address, f"setting of {contract.name}")
     for (sort, word), became in BECAME.items():
-        for chapter, name in became:
-            if chapter in by_name and name in {o.name for o in by_name[chapter].contract.operations}:
-                yield sort, word, Explained(by_name[chapter].operation(name), f"{name}, which it has become")
-    chapter, machine = OLD_WORDS_OF
-    for word, statuses in task.OLD_WORDS.items():
-        for status in statuses:
+        for of_chapter, name in became:
+            if of_chapter in by_name and name in {o.name for o in by_name[of_chapter].contract.operations}:
+                yield sort, word, Explained(by_name[of_chapter].operation(name), f"{name}, which it has become")
+    chapter = OLD_WORDS_OF[0]
+    for old, meant in task.OLD_WORDS.items():
+        for name in meant:
             if chapter in by_name:
-                address = by_name[chapter].status(machine, status)
-                told = "read as this" if task.OLD_ALIASES.get(word) == status else "may have meant this"
-                yield Sort.STATUS, word, Explained(address, f"{status} of a {machine}, {told}")
+                address = by_name[chapter].status(OLD_WORDS_OF[1], name)
+                told = "read as this" if task.OLD_ALIASES.get(old) == name else "may have meant this"
+                yield Sort.STATUS, old, Explained(address, f"{name} of a {OLD_WORDS_OF[1]}, {told}")
 
 
 def _of_codes() -> Iterator[_Entry]:
@@ -177,15 +179,16 @@ def _printed(edition: Edition) -> Iterator[SourceWord]:
     for subject, cited in edition.facts.items():
         if subject.startswith(("word of", "terminal words")):
             for said in cited:
-                for word in said.value if isinstance(said.value, tuple) else (said.value,):
-                    yield SourceWord(Sort.STATUS, str(word), said.where)
+                for value in said.value if isinstance(said.value, tuple) else (said.value,):
+                    yield SourceWord(Sort.STATUS, str(value), said.where)
     for word in edition.old_words:
         yield SourceWord(Sort.STATUS, word, "003 §0")
     for world in edition.stages.values():
         for machine in world.contract.machines:
             for field in machine.fields:
-                for word in field.words or () if field.name in ("status", "requirement") else ():
-                    yield SourceWord(Sort.STATUS, str(word), world.name)
+                if field.name in ("status", "requirement"):
+                    for value in field.words or ():
+                        yield SourceWord(Sort.STATUS, str(value), world.name)
     for verb in edition.verbs:
         yield SourceWord(Sort.OPERATION, verb.name, "003 §3.1")
         for word in (*verb.legal, *verb.at_once, *verb.ends):

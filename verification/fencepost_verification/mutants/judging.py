@@ -22,7 +22,8 @@ from fencepost_verification.evidence import Held, Refuted, Trace, Unknown, Verdi
 from fencepost_verification.explore.local import CASE_FAULTS, LocalGraph, WorldTooWide, explore_aggregate
 from fencepost_verification.explore.local import MOST_STATES as ANY
 from fencepost_verification.mutants.equivalence import Comparison
-from fencepost_verification.mutants.making import Mutant
+from fencepost_verification.mutants.making import MERGED, Mutant
+from fencepost_verification.mutants.receptiveness import stuck_states
 from fencepost_verification.prove.prover import prove
 
 MOST_STATES = 60_000
@@ -33,9 +34,10 @@ MOST_STATES = 60_000
 class Killed:
     """Statements that the mutant breaks, each with the length of the shortest run; ``trace`` is the shortest of all.
 
-    ``statement`` is the one that the trace breaks. Where what breaks is that something is *reached* (a witness, a
-    transition), the trace is a run of the contract that the mutant does not have. A mutant that only a proof refutes
-    has the trace of the counterexample, where there is one. ``world`` is where the run was found.
+    ``statement`` is the one that the trace breaks; of a statement of receptiveness it ends in the state in which nobody
+    can act. Where what breaks is that something is *reached* (a witness, a transition), the trace is a run of the
+    contract that the mutant does not have. A mutant that only a proof refutes has the trace of the counterexample,
+    where there is one. ``world`` is where the run was found.
     """
 
     name: str
@@ -72,6 +74,7 @@ class Executioner:
     def __init__(self, chapter: Chapter) -> None:
         self._chapter = chapter
         self._worlds: dict[str, LocalGraph] = {}
+        self._stuck: dict[str, dict[str, int]] = {}
 
     @cached_property
     def _comparison(self) -> Comparison:
@@ -95,10 +98,10 @@ class Executioner:
         found: list[_Break] = []
         small = [world for world in worlds if self._of(world).states <= MOST_STATES]
         for world in small:
-            found += self._breaks(world, self._explored(world, mutant.contract, to_its_end=True))
+            found += self._breaks(world, mutant, self._explored(world, mutant.contract, to_its_end=True))
         for world in sorted(set_apart(worlds, small), key=lambda each: self._of(each).states):
             if not found:
-                found += self._breaks(world, self._explored(world, mutant.contract, to_its_end=False))
+                found += self._breaks(world, mutant, self._explored(world, mutant.contract, to_its_end=False))
         if not found:
             return None
         first = min(found, key=lambda each: each.rank)
@@ -107,7 +110,7 @@ class Executioner:
             broken[each.statement] = min(each.length, broken.get(each.statement, each.length))
         return Killed(mutant.name, mutant.kind, first.statement, first.trace(), first.world, broken)
 
-    def _breaks(self, world: World, graph: LocalGraph | None) -> Iterator[_Break]:
+    def _breaks(self, world: World, mutant: Mutant, graph: LocalGraph | None) -> Iterator[_Break]:
         """Every statement that a mutant breaks in a world, and everything that it no longer reaches there."""
         if graph is None:
             return
@@ -116,12 +119,18 @@ class Executioner:
             yield _Break(violation.statement, violation.depth, fault, world.name, partial(graph.trace_of, violation))
         if not graph.complete:
             return
+        for progress, state in stuck_states(graph, mutant.contract.progress).items():
+            if progress not in self._stuck_as_written(world):
+                yield _Break(progress, int(graph.depth[state]), 0, world.name, partial(graph.trace_to, state))
         contract = self._of(world)
         for witness, state in contract.witnessed.items():
             if witness not in graph.witnessed:
                 length = int(contract.depth[state])
                 yield _Break(f"{witness} is reached", length, 1, world.name, partial(contract.trace_to, state))
         taken = {graph.shapes[number].transition for number in np.unique(graph.moves)}
+        if mutant.kind == MERGED:
+            # That a case is not taken which is not there says nothing.
+            taken.add(f"{mutant.operation}/{mutant.case}")
         for number in np.unique(contract.moves):
             name = contract.shapes[number].transition
             if name not in taken:
@@ -131,12 +140,14 @@ class Executioner:
                 yield _Break(f"{name} is taken", int(contract.depth[source]) + 1, 1, world.name, run)
 
     def _refuted(self, mutant: Mutant) -> Killed | None:
-        """An obligation that can no longer be proved, for what no small world shows."""
+        """The obligations that can no longer be proved, for what no small world shows."""
+        refuted: dict[str, Trace | None] = {}
         for obligation in prove(mutant.contract).refuted:
             verdict = obligation.verdict
             trace = verdict.trace if isinstance(verdict, Refuted) else None
-            statement = obligation.statement or obligation.name
-            return Killed(mutant.name, mutant.kind, statement, trace, "proof", {statement: 0})
+            refuted.setdefault(obligation.statement or obligation.name, trace)
+        for statement, trace in refuted.items():
+            return Killed(mutant.name, mutant.kind, statement, trace, "proof", dict.fromkeys(refuted, 0))
         return None
 
     def _of(self, world: World) -> LocalGraph:
@@ -144,6 +155,12 @@ class Executioner:
         if world.name not in self._worlds:
             self._worlds[world.name] = explore_aggregate(world)
         return self._worlds[world.name]
+
+    def _stuck_as_written(self, world: World) -> dict[str, int]:
+        """The statements of receptiveness that the world cannot show, as it lacks somebody who acts, or an argument."""
+        if world.name not in self._stuck:
+            self._stuck[world.name] = stuck_states(self._of(world), self._chapter.contract.progress)
+        return self._stuck[world.name]
 
     def _explored(self, world: World, mutant: Contract, *, to_its_end: bool) -> LocalGraph | None:
         try:
