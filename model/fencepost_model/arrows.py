@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from fencepost_model.shapes import Case, Operation, StepProperty, Variable
-from fencepost_model.terms import Const, FieldOf, OneOf, Same, any_of
+from fencepost_model.terms import Choose, Const, FieldOf, OneOf, Same, ValueTerm, any_of
 
 
 def arrows_kept(operations: Iterable[Operation]) -> tuple[StepProperty, ...]:
@@ -18,30 +18,40 @@ def arrows_kept(operations: Iterable[Operation]) -> tuple[StepProperty, ...]:
 
 
 def _moved(operation: Operation) -> Iterator[Variable]:
-    """The variables of an operation whose status some case assigns a literal word."""
+    """The variables of an operation whose status some case assigns."""
     for variable in operation.over:
-        if any(_target(case, variable) for case in operation.cases):
+        if any(_targets(case, variable) - {None} for case in operation.cases):
             yield variable
 
 
 def _kept(operation: Operation, variable: Variable) -> StepProperty:
-    targets = sorted({word for case in operation.cases if (word := _target(case, variable)) is not None})
+    reached = frozenset(target for case in operation.cases for target in _targets(case, variable))
+    words = sorted(word for word in reached if word is not None)
     after = FieldOf(variable.name, "status", after=True)
-    there = OneOf(after, tuple(targets))
-    stays = any(_target(case, variable) is None for case in operation.cases)
+    there = OneOf(after, tuple(words))
+    stays = None in reached
     whose = operation.name if variable == operation.subject else f"{operation.name}_moves_{variable.name}"
     return StepProperty(
         f"{whose}_along_its_arrows",
         operation.clause,
         operation.over,
         any_of(there, Same(FieldOf(variable.name, "status"), after)) if stays else there,
-        f"{operation.name} leaves the {variable.machine} {' or '.join(targets)}{', or as it is' if stays else ''}.",
+        f"{operation.name} leaves the {variable.machine} {' or '.join(words)}{', or as it is' if stays else ''}.",
         of=operation.name,
     )
 
 
-def _target(case: Case, variable: Variable) -> str | None:
-    for assignment in case.effect:
-        if assignment.field == FieldOf(variable.name, "status") and isinstance(assignment.value, Const):
-            return assignment.value.value if isinstance(assignment.value.value, str) else None
-    return None
+def _targets(case: Case, variable: Variable) -> frozenset[str | None]:
+    """The statuses that a case may give to a variable; None stands for the one that it has."""
+    status = FieldOf(variable.name, "status")
+    return _leaves(next((a.value for a in case.effect if a.field == status), status))
+
+
+def _leaves(value: ValueTerm) -> frozenset[str | None]:
+    match value:
+        case Const(str() as word):
+            return frozenset({word})
+        case Choose(_, then, otherwise):
+            return _leaves(then) | _leaves(otherwise)
+        case _:
+            return frozenset({None})

@@ -487,14 +487,24 @@ NAME_AND_KEY_FREE = all_of(
     nobody(all_of(present(of("taken", "status")), Equal(of("taken", "job_id"), of("job", "job_id")))),
     nobody(all_of(is_live("taken"), Equal(of("taken", "dedupe_key"), of("job", "dedupe_key")))),
 )
-LAST_SEATS_FREE = all_of(
-    nobody(Equal(of("taken", "seat"), Setting("capacity"))),
-    nobody(
-        all_of(
-            Equal(of("taken", "tenant"), of("job", "tenant")),
-            Equal(of("taken", "tenant_seat"), Setting("tenant_capacity")),
-        )
-    ),
+
+
+def free_at(seat: ValueTerm, tenant_seat: ValueTerm) -> TruthTerm:
+    """Nobody sits on that seat of the queue, and no job of the tenant on that seat of the tenant."""
+    return all_of(
+        nobody(Equal(of("taken", "seat"), seat)),
+        nobody(
+            all_of(Equal(of("taken", "tenant"), of("job", "tenant")), Equal(of("taken", "tenant_seat"), tenant_seat))
+        ),
+    )
+
+
+OUTER_SEATS_FREE = any_of(
+    *(
+        free_at(seat, tenant_seat)
+        for seat in (Const(1), Setting("capacity"))
+        for tenant_seat in (Const(1), Setting("tenant_capacity"))
+    )
 )
 
 STEP_PROPERTIES: tuple[StepProperty, ...] = (
@@ -656,9 +666,9 @@ PROGRESS: tuple[Progress, ...] = (
         "room_lets_in",
         "§2 enqueue, D-16",
         (QUEUE, JOB),
-        all_of(NAME_AND_KEY_FREE, LAST_SEATS_FREE),
+        all_of(NAME_AND_KEY_FREE, OUTER_SEATS_FREE),
         ("submit",),
-        "A job is refused only if its name is taken, a live job has its key, or there is no room up to the last seat.",
+        "While the first or the last seat is free a job is refused only for a name that is taken or a live job's key.",
         at_once=True,
     ),
     Progress(
@@ -667,7 +677,7 @@ PROGRESS: tuple[Progress, ...] = (
         (QUEUE, JOB, PARENT),
         all_of(
             NAME_AND_KEY_FREE,
-            LAST_SEATS_FREE,
+            OUTER_SEATS_FREE,
             is_live("parent"),
             Missing(of("parent", "cancel_requested_at")),
             Missing(of("parent", "parent_id")),

@@ -130,6 +130,7 @@ NODE = Variable("node", "node", of="run")
 OTHER = Variable("other", "node", of="run")
 EDGE = Variable("edge", "edge", of="node")
 EDGE_OF_OTHER = Variable("edge", "edge", of="other")
+LEAD = Variable("lead", "edge", of="other")
 PLACE = Variable("place", "place", of="run")
 
 
@@ -782,10 +783,12 @@ INVARIANTS: tuple[Invariant, ...] = (
         (RUN, NODE, EDGE),
         all_of(
             implies(is_one(edge("outcome"), SUCCEEDED), all_of(Holds(edge("data")), Missing(edge("because")))),
-            implies(is_one(edge("outcome"), OTHERWISE), Not(Holds(edge("data")))),
+            implies(
+                is_one(edge("outcome"), OTHERWISE), all_of(Equal(edge("data"), Const(False)), present(edge("because")))
+            ),
             implies(Missing(edge("outcome")), all_of(Missing(edge("data")), Missing(edge("because")))),
         ),
-        "Where a success is told, the output is in place; where none is, there is none.",
+        "Where a success is told, the output is in place; where none is, there is none, and somebody is to blame.",
     ),
     Invariant(
         "because_of_another",
@@ -868,6 +871,20 @@ INVARIANTS: tuple[Invariant, ...] = (
 )
 
 NODE_KEPT: TruthTerm = Same(other("status"), other("status", after=True))
+LEAD_KEPT: TruthTerm = all_of(
+    *(Same(FieldOf("lead", name), FieldOf("lead", name, after=True)) for name in ("outcome", "because", "data"))
+)
+LEADS_FROM_IT: TruthTerm = Equal(FieldOf("lead", "upstream"), node("node_id"))
+
+
+def told_of(cause: ValueTerm) -> TruthTerm:
+    """The end of the node is told to each edge that leads from it and has not been told anything, and to no other."""
+    untold = all_of(LEADS_FROM_IT, Missing(FieldOf("lead", "outcome")))
+    told = all_of(
+        is_one(FieldOf("lead", "outcome", after=True), OTHERWISE), Same(FieldOf("lead", "because", after=True), cause)
+    )
+    return all_of(implies(untold, told), implies(Not(untold), LEAD_KEPT))
+
 
 STEP_PROPERTIES: tuple[StepProperty, ...] = (
     StepProperty(
@@ -973,6 +990,44 @@ STEP_PROPERTIES: tuple[StepProperty, ...] = (
         ),
         "After a repair nothing is held against what waits on account of the old failure.",
         of="retry_node",
+    ),
+    *(
+        StepProperty(
+            f"{name}_is_told",
+            "§6 pipelines",
+            (RUN, NODE, *more, OTHER, LEAD),
+            told_of(cause),
+            "That a node ends otherwise than with success is told to what waits for it, with the first cause, in the "
+            "very commit; what was told before stands.",
+            of=name,
+        )
+        for name, more, cause in (
+            ("cascade", (EDGE,), edge("because")),
+            ("cancel_node", (), node("node_id")),
+            ("skip_node", (), node("node_id")),
+        )
+    ),
+    StepProperty(
+        "end_is_told",
+        "§6 pipelines",
+        (RUN, NODE, OTHER, LEAD),
+        any_of(
+            all_of(Equal(Param("outcome"), Const(SUCCEEDED)), implies(Not(LEADS_FROM_IT), LEAD_KEPT)),
+            all_of(Not(Equal(Param("outcome"), Const(SUCCEEDED))), told_of(node("node_id"))),
+        ),
+        "The end of a node is told to what waits for it, and to nothing else.",
+        of="node_ended",
+    ),
+    StepProperty(
+        "what_runs_ends_by_itself",
+        "§6 pipelines",
+        (RUN, NODE, OTHER),
+        implies(
+            is_one(other("status"), ACTIVE),
+            all_of(NODE_KEPT, Same(other("place"), other("place", after=True))),
+        ),
+        "No end of a node ends another one that runs.",
+        of="node_ended",
     ),
     StepProperty(
         "success_is_told",

@@ -1415,6 +1415,14 @@ STEP_PROPERTIES: tuple[StepProperty, ...] = (
         "A run that is worked on is asked first.",
     ),
     StepProperty(
+        "asked_again_goes_on_stopping",
+        "§4 Run",
+        (RUN,),
+        implies(is_one_of(RUN_STATUS, *WORKED_ON), is_one_of(run("status", after=True), CANCELLING)),
+        "However often a user asks, whoever works on the run is left to stop.",
+        of="request_cancel",
+    ),
+    StepProperty(
         "paused_left_alone",
         "§4 Run",
         (RUN,),
@@ -1563,9 +1571,9 @@ STEP_PROPERTIES: tuple[StepProperty, ...] = (
         (BATCH, REQUIREMENT),
         implies(
             all_of(Missing(REQUIREMENT_STATUS), present(requirement("status", after=True))),
-            is_one_of(BATCH_STATUS, COLLECTING),
+            all_of(is_one_of(BATCH_STATUS, COLLECTING), is_one_of(requirement("status", after=True), PENDING)),
         ),
-        "Requirements are added to a batch that collects.",
+        "Requirements are added to a batch that collects, and wait there for their results.",
     ),
     StepProperty(
         "resolved_by_completion",

@@ -1350,6 +1350,16 @@ INVARIANTS: tuple[Invariant, ...] = (
         "What was paused before a retry has failed before.",
     ),
     Invariant(
+        "no_trouble_under_way",
+        "003 §2.4",
+        (TASK,),
+        implies(
+            any_of(is_status(*NEVER_STARTED), all_of(OCCUPIED, Not(stops_for(TIMEOUT)))),
+            Missing(task("failure_kind")),
+        ),
+        "What has not been tried, and what is at work and not timed out, has no trouble on its row.",
+    ),
+    Invariant(
         "timed_out_in_kind",
         "§6 honest ends",
         (TASK,),
@@ -1436,6 +1446,26 @@ STEP_PROPERTIES: tuple[StepProperty, ...] = (
             ),
         ),
         "What has ended stays as it ended, but for a retry, a skip after a failure and a reset.",
+    ),
+    StepProperty(
+        "ends_now",
+        "003 §2.4",
+        (TASK,),
+        implies(
+            all_of(ends_as(*ENDED), Not(SAME_STATUS)),
+            Equal(task_after("ended_at"), NOW),
+        ),
+        "The end of a task is noted when it happens.",
+    ),
+    StepProperty(
+        "revived_with_a_clean_record",
+        "D-13",
+        (TASK,),
+        implies(
+            all_of(is_status(*ENDED), Not(SAME_STATUS)),
+            all_of(Missing(task_after("failure_kind")), Missing(task_after("requested_action"))),
+        ),
+        "What is revived, or skipped after a failure, carries neither the old trouble nor the old request.",
     ),
     StepProperty(
         "verdicts_are_sticky",
@@ -1970,6 +2000,34 @@ STEP_PROPERTIES: tuple[StepProperty, ...] = (
         "A failure upstream ends what waits for it as the pipeline has chosen.",
         of="upstream_failed",
     ),
+    *(
+        StepProperty(
+            f"{name}_is_named",
+            clause,
+            (TASK,),
+            Equal(task_after("failure_kind"), Const(kind)),
+            "What ends for something upstream says so.",
+            of=name,
+        )
+        for name, clause, kind in (
+            ("upstream_failed", "§6 pipelines", DEPENDENCY_FAILED),
+            ("condition_false", "003 §3.3", CONDITION_FALSE),
+        )
+    ),
+    *(
+        StepProperty(
+            f"{name}_is_named",
+            "003 §2.4",
+            (TASK,),
+            implies(
+                ends_as(RETRY_WAIT, FAILED),
+                Same(task_after("failure_kind"), Choose(stops_for(TIMEOUT), KIND_AS_NOTED, Const(kind))),
+            ),
+            "A failure is called by what the carrier met, or by the time-out that stopped it.",
+            of=name,
+        )
+        for name, kind in (("raised_retry", EXCEPTION), ("died_retry", NONZERO_EXIT), ("died_final", NONZERO_EXIT))
+    ),
     StepProperty(
         "released_once",
         "003 §5.2",
@@ -1981,7 +2039,7 @@ STEP_PROPERTIES: tuple[StepProperty, ...] = (
         "released_from_waiting",
         "003 §5.2",
         (TASK,),
-        all_of(is_status(*NEVER_STARTED), ends_as(QUEUED, PAUSED)),
+        is_status(*NEVER_STARTED),
         "Only what waits for others is released.",
         of="deps_ready",
     ),
@@ -1989,7 +2047,7 @@ STEP_PROPERTIES: tuple[StepProperty, ...] = (
         "back_off_ends",
         "§6 retry_wait re-enters through the queue",
         (TASK,),
-        all_of(is_status(RETRY_WAIT), ends_as(QUEUED, PAUSED)),
+        is_status(RETRY_WAIT),
         "After the back-off a task goes back to the queue, or rests where a pause is recorded.",
         of="backoff_over",
     ),
@@ -2009,9 +2067,10 @@ STEP_PROPERTIES: tuple[StepProperty, ...] = (
             implies(OCCUPIED, ends_as(LOST)),
             implies(all_of(UNOCCUPIED, Less(Const(0), task("attempt"))), ends_as(FAILED)),
             implies(all_of(UNOCCUPIED, Equal(task("attempt"), Const(0))), ends_as(CANCELLED)),
+            Equal(task_after("failure_kind"), Const(KIND_LOST)),
             is_status(*LIVE),
         ),
-        "An orphan is lost where it was at work, failed where it had been tried, else cancelled.",
+        "An orphan is lost where it was at work, failed where it had been tried, else cancelled; and called lost.",
         of="supervisor_lost",
     ),
     StepProperty(
@@ -2124,6 +2183,13 @@ WITNESSES: tuple[Witness, ...] = (
             Not(Equal(FieldOf("other", "attempt"), task("attempt"))),
         ),
         "A forced attempt runs beside a carrier that was given up.",
+    ),
+    Witness(
+        "single_attempt",
+        "D-11",
+        (TASK,),
+        all_of(is_status(RUNNING), Equal(task("max_attempts"), Const(1))),
+        "A task that may be tried once only is being tried.",
     ),
     Witness(
         "last_attempt_failed",

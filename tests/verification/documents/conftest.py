@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.verification.documents.small_book import book
 
 from fencepost_model.contract import Contract, transition_name
 from fencepost_model.job_contract import JOB_CONTRACT
@@ -15,7 +16,6 @@ from fencepost_model.machines.job_worlds import JOB_SMALL, jobs
 from fencepost_model.semantics import Call, Semantics
 from fencepost_model.worlds import World
 from fencepost_verification.documents import site
-from fencepost_verification.documents.book import Book
 from fencepost_verification.documents.evidence_input import (
     ConformanceFigures,
     Evidence,
@@ -26,7 +26,6 @@ from fencepost_verification.documents.evidence_input import (
     Share,
     WorldFigures,
 )
-from fencepost_verification.documents.pages import Pages
 from fencepost_verification.documents.sample_runs import sample_runs
 from fencepost_verification.evidence import Held, Trace, replayed
 from fencepost_verification.explore.necessity import (
@@ -153,7 +152,7 @@ def site_root(tmp_path_factory: pytest.TempPathFactory, evidence: Evidence) -> P
     shutil.copy(REPOSITORY / hooks, root / hooks)
     shutil.copy(REPOSITORY / "mkdocs.yml", root)
     shutil.copytree(REPOSITORY / "docs", root / "docs", ignore=shutil.ignore_patterns("reference"))
-    site.write(root, Book(evidence, appendices=Pages(evidence).word_files()))
+    site.write(root, book(evidence))
     site.write_measurements(root, [MEASURED])
     return root
 

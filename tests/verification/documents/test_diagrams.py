@@ -10,10 +10,11 @@ import pytest
 
 from fencepost_model.contract import Contract, transition_name
 from fencepost_model.semantics import Call
-from fencepost_model.shapes import Assignment, Machine, Operation
+from fencepost_model.shapes import Assignment, Machine
 from fencepost_model.terms import Choose, Const, FieldOf, Missing
 from fencepost_verification.documents.diagrams import (
     NOWHERE,
+    Arrow,
     NoRenderer,
     arrows,
     dot_text,
@@ -26,8 +27,8 @@ from fencepost_verification.documents.evidence_input import SampleRun
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def link(operation: Operation) -> str:
-    return f"#{operation.name}"
+def link(arrow: Arrow) -> str:
+    return f"#{arrow.name}"
 
 
 @pytest.fixture
@@ -95,7 +96,7 @@ def drawing(contract: Contract) -> tuple[str, str]:
     return dot, drawn(dot, contract.root.name)
 
 
-def test_the_drawing_links_each_name_to_its_operation(contract: Contract, drawing: tuple[str, str]) -> None:
+def test_the_drawing_links_each_name_to_its_transition(contract: Contract, drawing: tuple[str, str]) -> None:
     root = ElementTree.fromstring(drawing[1].partition("\n")[2])
     links = {
         ("".join(anchor.find(f".//{SVG}text").itertext()).lstrip("↻ "), anchor.get("href"))  # type: ignore[union-attr]
@@ -104,7 +105,7 @@ def test_the_drawing_links_each_name_to_its_operation(contract: Contract, drawin
     machine = contract.root
     assert links == {
         *((status.name, f"#status-{status.name}") for status in machine.statuses),
-        *((arrow.name, f"#{arrow.operation.name}") for arrow in arrows(contract, machine)),
+        *((arrow.name, f"#{arrow.name}") for arrow in arrows(contract, machine)),
     }
 
 

@@ -15,7 +15,6 @@ import pytest
 
 from fencepost_model.case_order import is_in_order, negations_of_earlier
 from fencepost_model.contract import Contract, transition_name
-from fencepost_model.error_codes import PATTERNS, UnclassifiedCode, classify
 from fencepost_model.semantics import conditions
 from fencepost_model.shapes import Case, Guard, Invariant, Operation, Progress, Sort, StepProperty, Witness
 from fencepost_verification.documents.evidence_input import (
@@ -30,8 +29,6 @@ from fencepost_verification.documents.pages import (
     Pages,
     anchor_of,
     measured_page,
-    meeting,
-    overlaps,
 )
 from fencepost_verification.documents.wording import Speech, in_words
 from fencepost_verification.evidence import Held, Refuted, Unknown
@@ -319,46 +316,6 @@ def test_cases_that_only_exclude_each_other_are_not_numbered(contract: Contract)
     first, second, *others = operation.cases
     unordered = replace(operation, cases=(second, first, *others))
     assert not is_in_order(unordered)
-
-
-# --- error families ---------------------------------------------------------------------------------------------------
-
-
-def test_each_overlap_is_shown_by_a_code_that_fits_both_patterns() -> None:
-    found = list(overlaps())
-    assert found
-    for one, other, code, verdict in found:
-        assert one.family is not other.family
-        assert one.matches(code)
-        assert other.matches(code)
-        if verdict == "refused":
-            with pytest.raises(UnclassifiedCode):
-                classify(code)
-        else:
-            assert classify(code).value == verdict
-
-
-def test_no_overlap_is_missed_that_a_known_code_shows() -> None:
-    """The codes of the source, each of which fits patterns of more than one family."""
-    pairs = {frozenset((one.text, other.text)) for one, other, _, _ in overlaps()}
-    for code in (
-        "LEASE_TIMEOUT_MAX_ATTEMPTS",
-        "RENDER_QUEUE_FULL",
-        "RENDER_WORKER_FAILED",
-        "BUILD_LEASE_OWNER_MISMATCH",
-    ):
-        fitting = [pattern for pattern in PATTERNS if pattern.matches(code)]
-        expected = {frozenset((a.text, b.text)) for a in fitting for b in fitting if a.family is not b.family}
-        assert expected
-        assert expected <= pairs
-
-
-def test_two_ends_that_differ_never_meet() -> None:
-    ends = [pattern for pattern in PATTERNS if pattern.place.value == "suffix"]
-    for one in ends:
-        for other in ends:
-            if not one.text.endswith(other.text) and not other.text.endswith(one.text):
-                assert meeting(one, other) is None
 
 
 # --- the pages as a whole ---------------------------------------------------------------------------------------------

@@ -9,22 +9,16 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
+from tests.verification.documents.small_book import OTHER, book
 
 from fencepost_model.contract import Contract
 from fencepost_model.shapes import Guard
 from fencepost_model.terms import AnyOf, AtMost, Less
 from fencepost_verification.documents import site
-from fencepost_verification.documents.book import Book
 from fencepost_verification.documents.evidence_input import Evidence
-from fencepost_verification.documents.pages import Pages
 from fencepost_verification.documents.site import Fault
 
 REFERENCE = Path("docs/reference")
-
-
-def book(evidence: Evidence) -> Book:
-    """The pages of one contract, with those about words to which they link."""
-    return Book(evidence, appendices=Pages(evidence).word_files())
 
 
 @pytest.fixture
@@ -45,7 +39,8 @@ def test_what_was_written_is_fresh(root: Path, evidence: Evidence) -> None:
 def test_writing_starts_from_nothing(tmp_path: Path, root: Path, evidence: Evidence) -> None:
     empty = tmp_path / "empty"
     written = site.write(empty, book(evidence))
-    assert sorted(written) == sorted(path.relative_to(root).as_posix() for path in (root / REFERENCE).iterdir())
+    pages = [path for path in (root / REFERENCE).rglob("*") if path.is_file()]
+    assert sorted(written) == sorted(path.relative_to(root).as_posix() for path in pages)
     for name in written:
         assert (empty / name).read_text() == (root / name).read_text()
 
@@ -177,6 +172,9 @@ def test_the_site_has_every_page(built_site: Path, contract: Contract) -> None:
         assert (built_site / f"{name}.html").is_file()
     for machine in contract.machines:
         assert (built_site / "reference" / f"{machine.name}.html").is_file()
+    for machine in OTHER.contract.machines:
+        page = (built_site / "reference" / OTHER.contract.name / f"{machine.name}.html").read_text(encoding="utf-8")
+        assert page.count('class="fp-machine"') == 1
 
 
 def test_every_link_leads_to_a_page_and_an_anchor_of_the_site(built_site: Path, pages: dict[Path, Links]) -> None:
@@ -234,6 +232,16 @@ def test_drawings_stay_out_of_the_search(built_site: Path) -> None:
 def test_what_was_measured_is_in_the_built_site_alone(built_site: Path, site_root: Path) -> None:
     assert "1.23 s" in (built_site / "reference" / "measured.html").read_text(encoding="utf-8")
     assert not (site_root / REFERENCE / "measured.md").exists()
+
+
+def test_chapters_and_appendices_are_in_the_navigation(built_site: Path, evidence: Evidence) -> None:
+    for name in book(evidence).appendices:
+        text = (built_site / "reference" / name).with_suffix(".html").read_text(encoding="utf-8")
+        assert "Across the chapters" in text
+        assert "md-tabs__item--active" in text
+    text = (built_site / "reference" / OTHER.contract.name / "evidence.html").read_text(encoding="utf-8")
+    assert OTHER.title in text
+    assert "md-tabs__item--active" in text
 
 
 def test_the_decisions_are_in_the_navigation(built_site: Path, site_root: Path) -> None:

@@ -173,6 +173,10 @@ def _unreached(scope: Scope, lacked: Sequence[Capability]) -> dict[str, str]:
             continue
         closest = [c for c in lacked if _bears_on(c, clause, scope.world.contract)]
         reasons[clause] = "needs " + " or ".join(_named(c, scope) for c in closest or lacked)
+    for statement in scope.world.contract.step_properties:
+        uncalled = [c for c in lacked if statement.of in c.operations]
+        if uncalled:
+            reasons[statement.name] = "needs " + " or ".join(_named(c, scope) for c in uncalled)
     if INSPECT.name in names:
         reasons |= dict.fromkeys((CLOCK, LOAD, RESET), f"needs {INSPECT.name}")
     if INJECTED_CLOCK.name in names:

@@ -502,11 +502,19 @@ class Judge:
                 ends = {variables[0].name: row}
                 if statement.restricted and len(variables) > 1 and attempt is not None:
                     tokens = [(attempt.token,)]
+                    ends[variables[1].name] = self._learned(before, operation, attempt)
                 if statement.of is not None and attempt is not None:
                     params = attempt.params
             for chosen in tokens:
                 bound = {**rows, **{v.name: t for v, t in zip(variables[1:], chosen, strict=True)}}
                 yield statement.name, reading(bound, now, params, ends or {**bound}) is True
+
+    def _learned(self, before: State, operation: Operation, attempt: Attempt) -> Row:
+        """What the caller's token is after the step, as the contract has it."""
+        call = self.lens.call(attempt)
+        outcome = self.lens.semantics.attempt(self.lens.state_with(before, attempt.token), call)
+        (variable,) = operation.over[1:]
+        return outcome.state.rows[0][call.binding[variable.name]] if isinstance(outcome, Accepted) else attempt.token
 
     # -- values --------------------------------------------------------------------------------------------------------
 

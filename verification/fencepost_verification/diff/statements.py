@@ -26,6 +26,9 @@ from fencepost_verification.prove.prover import Proof, prove
 
 Statement: TypeAlias = Invariant | StepProperty | Progress
 
+APART = "_as_of_old"
+"""Tells the old side's statement apart where both sides have one of its name that says something else."""
+
 
 class Fate(Enum):
     """What became of a statement."""
@@ -87,7 +90,7 @@ class Judged:
                 told.append(f"{side}: {verdict}")
             elif not isinstance(verdict, Held):
                 told.append(f"{side}: {verdict.reason}")
-        return "; ".join(told)
+        return "; ".join(told).replace(APART, "")
 
 
 def judged(old: Contract, new: Contract) -> tuple[Judged, ...]:
@@ -99,7 +102,7 @@ def judged(old: Contract, new: Contract) -> tuple[Judged, ...]:
     asked += [("old", s) for name, s in mine.items() if name not in theirs or not _alike(s, theirs[name])]
     # Two statements may share a name and say different things: each is asked under a name of its own.
     renamed = {
-        (of, s.name): replace(s, name=f"{s.name}_as_of_old" if of == "old" and s.name in theirs else s.name)
+        (of, s.name): replace(s, name=f"{s.name}{APART}" if of == "old" and s.name in theirs else s.name)
         for of, s in asked
     }
     on_new = _Verdicts(new, old, tuple(renamed.values()))
@@ -107,11 +110,10 @@ def judged(old: Contract, new: Contract) -> tuple[Judged, ...]:
     found: list[Judged] = []
     for of, statement in asked:
         name = renamed[(of, statement.name)].name
-        failing = (*on_new.failing.get(name, ()), *on_old.failing.get(name, ()))
+        failing = dict.fromkeys((*on_new.failing.get(name, ()), *on_old.failing.get(name, ())))
+        obligations = tuple(obligation.replace(APART, "") for obligation in failing)
         kind = _KINDS[type(statement)]
-        found.append(
-            Judged(statement.name, kind, of, statement.meaning, on_old.of(name), on_new.of(name), tuple(failing))
-        )
+        found.append(Judged(statement.name, kind, of, statement.meaning, on_old.of(name), on_new.of(name), obligations))
     return tuple(found)
 
 

@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 from fencepost_model.clocks import Exempt, own_clocks
@@ -28,7 +29,7 @@ from fencepost_model.error_codes import (
     classify,
 )
 from fencepost_model.job_contract import JOB_CONTRACT
-from fencepost_model.latitude import LATITUDE, Choice
+from fencepost_model.latitude import LATITUDE
 from fencepost_model.liveness import Component, Question
 from fencepost_model.machines.group_completion import completion_refinement
 from fencepost_model.machines.job_measure import JOB_MEASURED, MEASURES, NOTHING
@@ -64,9 +65,8 @@ from fencepost_model.refinement import (
     SeenAs,
     Stutters,
     left_out,
-    statements,
 )
-from fencepost_model.shapes import Invariant, StepProperty
+from fencepost_model.shapes import Invariant, Operation, StepProperty
 from fencepost_model.terms import Choose, FieldOf, Truth, ValueTerm
 from fencepost_model.timing import BOUNDS, TimeBound, written
 from fencepost_model.vocabulary import VOCABULARY
@@ -77,7 +77,6 @@ from fencepost_verification.documents.appendix_input import (
     ClockResult,
     CodeResults,
     MeasureResult,
-    NeededConjunct,
     RefinementResult,
     TimeResults,
 )
@@ -106,6 +105,7 @@ from fencepost_verification.prove.timing import BoundProof
 from fencepost_verification.prove.vocabularies import disagreements, left_open, published_gaps
 from fencepost_verification.prove.words import DECISIVE, outcome_of
 from fencepost_verification.prove.words import written as shown_pattern
+from fencepost_verification.refining import Repeated
 
 __all__ = [
     "Appendix",
@@ -113,7 +113,6 @@ __all__ = [
     "ClockResult",
     "CodeResults",
     "MeasureResult",
-    "NeededConjunct",
     "RefinementResult",
     "TimeResults",
     "appendix_files",
@@ -204,16 +203,13 @@ class _Appendices:
                     "choice": choice,
                     "title": _title(choice.name),
                     "anchor": anchor("choice", choice.name),
-                    "asked": self._asked(main, choice),
+                    "asked": main.transition_link(choice.asked_by) if choice.asked_by is not None else "",
                 }
                 for choice in LATITUDE
             ],
             "settings": {setting.name for setting in main.contract.settings},
             "shown": shown_default,
         }
-
-    def _asked(self, main: Shelf, choice: Choice) -> str:
-        return main.transition_link(choice.asked_by) if choice.asked_by is not None else ""
 
     # -- findings ------------------------------------------------------------------------------------------------------
 
@@ -277,10 +273,10 @@ class _Appendices:
         for choice in LATITUDE:
             address = f"latitude.html#{anchor('choice', choice.name)}"
             yield Place(choice.name, "choice", "", address, choice.clause)
-        for question in QUESTIONS:
+        for question in (question for question, _ in _asked(self._appendix.answers)):
             address = f"liveness.html#{anchor('question', question.name)}"
             yield Place(question.name, "question", "", address, question.clause)
-        for bound in BOUNDS:
+        for bound in (bound for bound, _ in _bounds(self._appendix.time)):
             yield Place(bound.name, "bound", "", f"timing.html#{anchor('bound', bound.name)}", bound.clause)
         for result in self._refinement_results():
             refinement = result.refinement
@@ -377,13 +373,15 @@ class _Appendices:
     # -- refinements ---------------------------------------------------------------------------------------------------
 
     def _refinement_results(self) -> Sequence[RefinementResult]:
-        given = self._appendix.refinements
-        return [RefinementResult(refinement) for refinement in refinements_of_the_model()] if given is None else given
+        """The refinements of the model, with their results where there are any; then those that were given besides."""
+        given = {result.refinement.name: result for result in self._appendix.refinements or ()}
+        stated = [given.pop(each.name, RefinementResult(each)) for each in refinements_of_the_model()]
+        return [*stated, *given.values()]
 
     def _refinements(self) -> dict[str, Any]:
         return {
             "refinements": [self._refinement(result) for result in self._refinement_results()],
-            "forms": [_form(form, self._appendix.needed) for form in (*SQLITE, *POSTGRESQL)],
+            "forms": [_form(form, self._appendix.updates) for form in (*SQLITE, *POSTGRESQL)],
             "clocks": list(self._clocks()),
         }
 
@@ -395,7 +393,6 @@ class _Appendices:
         return {
             "refinement": refinement,
             "anchor": anchor("refinement", refinement.name),
-            "statements": sum(1 for _ in statements(refinement)),
             "counts": tally(list(result.verdicts)),
             "badge": badge_of(verdict) if result.verdicts else UNEXAMINED,
             "ground": ground_of(verdict) if result.verdicts else "",
@@ -684,12 +681,9 @@ def _queue_word(queue: QueueProfile, word: str, job: Shelf | None) -> dict[str, 
 
 def timing_page(results: TimeResults | None) -> dict[str, Any]:
     """What the page about the bounds of time shows."""
-    proofs: list[tuple[TimeBound, BoundProof | None]] = (
-        [(bound, None) for bound in BOUNDS] if results is None else [(proof.bound, proof) for proof in results.bounds]
-    )
     enduring = list(results.enduring) if results is not None else []
     return {
-        "bounds": [_bound(bound, proof) for bound, proof in proofs],
+        "bounds": [_bound(bound, proof) for bound, proof in _bounds(results)],
         "endurance": [
             {
                 "row": row,
@@ -702,6 +696,13 @@ def timing_page(results: TimeResults | None) -> dict[str, Any]:
         ],
         "render": [_verdict_row(verdict) for verdict in (results.render if results is not None else ())],
     }
+
+
+def _bounds(results: TimeResults | None) -> list[tuple[TimeBound, BoundProof | None]]:
+    """The bounds of the model, with their proofs where there are any; then those that were proved besides."""
+    proofs = {proof.bound.name: proof for proof in (results.bounds if results is not None else ())}
+    stated = [(bound, proofs.pop(bound.name, None)) for bound in BOUNDS]
+    return [*stated, *((proof.bound, proof) for proof in proofs.values())]
 
 
 def _beats(number: int) -> str:
@@ -798,6 +799,7 @@ def _mutant_link(shelf: Shelf | None, name: str) -> str:
 # --- refinements ------------------------------------------------------------------------------------------------------
 
 
+@cache
 def refinements_of_the_model() -> tuple[Refinement, ...]:
     """The refinements that the model states."""
     return (
@@ -805,7 +807,7 @@ def refinements_of_the_model() -> tuple[Refinement, ...]:
         SLOT_REFINES_JOB,
         completion_refinement(),
         two_step_refinement(*SQLITE),
-        two_step_refinement(*POSTGRESQL),
+        *(two_step_refinement(form) for form in POSTGRESQL),
     )
 
 
@@ -866,25 +868,29 @@ def _seen_value(value: ValueTerm, speech: Speech) -> str:
     return "<br>".join(inline(line) for line in lines)
 
 
-def _form(form: TwoSteps, needed: Sequence[NeededConjunct] | None) -> dict[str, Any]:
-    kind = "with a lock (PostgreSQL)" if form.locking else "without a lock (SQLite)"
+@cache
+def _write_of(name: str, locking: bool) -> tuple[Operation, Speech]:
+    """The second step of an operation in two steps, and the way to speak of it."""
+    (form,) = (form for form in (*SQLITE, *POSTGRESQL) if (form.name, form.locking) == (name, locking))
     contract = two_step_contract(form)
-    write = contract.operation(f"{form.name}_write")
-    speech = Speech.about(contract, write.over, write.parameters)
+    write = contract.operation(f"{name}_write")
+    return write, Speech.about(contract, write.over, write.parameters)
+
+
+def _form(form: TwoSteps, updates: Sequence[Repeated] | None) -> dict[str, Any]:
+    kind = "with a lock (PostgreSQL)" if form.locking else "without a lock (SQLite)"
+    write, speech = _write_of(form.name, form.locking)
+    found = {row.conjunct: row for row in updates or () if (row.operation, row.locking) == (form.name, form.locking)}
     rows: list[dict[str, Any]] = []
     for guard in form.repeats:
-        found = next((n for n in needed or () if n.form == form and n.guard == guard.name), None)
-        picture = ""
-        if found is None:
-            badge, without = UNEXAMINED, ""
-        elif found.statement is None:
+        row = found.get(guard.name)
+        badge, without, picture = UNEXAMINED, "", ""
+        if row is not None and row.broken is None:
             badge, without = Badge("unexplained", "open"), "nothing was found to break"
-        else:
-            badge, without = Badge("necessary", "good"), f"{named(found.statement)} breaks"
-            if found.trace is not None:
-                without += f": {escaped(str(found.trace))}"
-                focus = Focus((guard.term,), write.over)
-                picture = _picture(found.trace, f"{form.name} without {guard.name}", focus)
+        elif row is not None and row.broken is not None:
+            trace = row.broken.trace
+            badge, without = Badge("necessary", "good"), f"{named(row.broken.statement)} breaks: {escaped(str(trace))}"
+            picture = _picture(trace, f"{form.name} without {guard.name}", Focus((guard.term,), write.over))
         rows.append(
             {
                 "guard": guard,
@@ -907,20 +913,23 @@ def _form(form: TwoSteps, needed: Sequence[NeededConjunct] | None) -> dict[str, 
 
 def liveness_page(appendix: Appendix, main: Shelf) -> dict[str, Any]:
     """What the page about what comes to an end shows."""
-    answers = appendix.answers
-    asked: list[tuple[Question, Answer | None]] = (
-        [(question, None) for question in QUESTIONS] if answers is None else [(a.question, a) for a in answers]
-    )
     given = appendix.measures
     results = [MeasureResult(JOB_MEASURED, measure) for measure in MEASURES] if given is None else given
     return {
-        "questions": [_question(question, answer, main) for question, answer in asked],
+        "questions": [_question(question, answer, main) for question, answer in _asked(appendix.answers)],
         "measures": [_measure(result, main, given is not None) for result in results],
         "instants": [
             {"world": name, "badge": badge_of(verdict := instant.verdict()), "ground": ground_of(verdict)}
             for name, instant in appendix.instants.items()
         ],
     }
+
+
+def _asked(answers: Sequence[Answer] | None) -> list[tuple[Question, Answer | None]]:
+    """The questions of the model, with their answers where there are any; then those that were asked besides."""
+    found = {answer.question.name: answer for answer in answers or ()}
+    stated = [(question, found.pop(question.name, None)) for question in QUESTIONS]
+    return [*stated, *((answer.question, answer) for answer in found.values())]
 
 
 def _question(question: Question, answer: Answer | None, main: Shelf) -> dict[str, Any]:

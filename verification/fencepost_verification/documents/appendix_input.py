@@ -12,16 +12,16 @@ from dataclasses import dataclass, field
 from fencepost_model.clocks import Exempt
 from fencepost_model.contract import Contract
 from fencepost_model.error_codes import Family
-from fencepost_model.machines.two_step_claim import TwoSteps
 from fencepost_model.refinement import Refinement
 from fencepost_model.shapes import Measure
-from fencepost_verification.evidence import Trace, Verdict
+from fencepost_verification.evidence import Verdict
 from fencepost_verification.explore.fairness import Answer, Instant
 from fencepost_verification.findings.finding import Finding
 from fencepost_verification.mutants.judging import MutantReport
 from fencepost_verification.mutants.ledger import Entry
 from fencepost_verification.prove.timing import BoundProof, Endurance
 from fencepost_verification.prove.words import FamilyPair, Orders, PatternPair
+from fencepost_verification.refining import Repeated
 
 
 @dataclass(frozen=True)
@@ -70,19 +70,6 @@ class RefinementResult:
 
 
 @dataclass(frozen=True)
-class NeededConjunct:
-    """A conjunct that an UPDATE repeats, and what breaks where it does not.
-
-    ``statement`` and ``trace`` are None where nothing was found to break.
-    """
-
-    form: TwoSteps
-    guard: str
-    statement: str | None
-    trace: Trace | None = None
-
-
-@dataclass(frozen=True)
 class ClockResult:
     """A chapter whose operations read clocks of their own: what is exempt, and one verdict for each obligation."""
 
@@ -112,7 +99,8 @@ class Appendix:
     """``findings.catalogue.find()``"""
     ledgers: Sequence[ChapterLedger] | None = None
     refinements: Sequence[RefinementResult] | None = None
-    needed: Sequence[NeededConjunct] | None = None
+    updates: Sequence[Repeated] | None = None
+    """one for each conjunct that an UPDATE repeats (``refining.update_table``)"""
     clocks: Sequence[ClockResult] | None = None
     answers: Sequence[Answer] | None = None
     """one for each question about what ends (``explore.fairness.answered``)"""

@@ -144,11 +144,11 @@ def _graph(name: str) -> _Graph:
     return cast(_Graph, graphviz.Digraph(name))
 
 
-def dot_text(contract: Contract, machine: Machine, link: Callable[[Operation], str]) -> str:
+def dot_text(contract: Contract, machine: Machine, link: Callable[[Arrow], str]) -> str:
     """A machine's diagram for Graphviz: arrows grouped by their two ends, terminal statuses drawn with two outlines.
 
-    What leaves the status as it is stands within the status, under a round arrow. ``link`` gives the address of an
-    operation's section. Colours are left to the page's style sheet: nodes and edges carry a class for their kind.
+    What leaves the status as it is stands within the status, under a round arrow. ``link`` gives the address of
+    a transition. Colours are left to the page's style sheet: nodes and edges carry a class for their kind.
     """
     graph = _graph(machine.name)
     graph.attr(rankdir="TB", bgcolor="transparent", nodesep="0.45", ranksep="0.6", pad="0.1", margin="0")
@@ -162,7 +162,7 @@ def dot_text(contract: Contract, machine: Machine, link: Callable[[Operation], s
     for status in machine.statuses:
         name = _row(status.name, f"#status-{status.name}", status.meaning, size=12)
         staying = [
-            _row(f"\u21bb {arrow.name}", link(arrow.operation), arrow.case.meaning)
+            _row(f"\u21bb {arrow.name}", link(arrow), arrow.case.meaning)
             for arrow in groups.pop((status.name, status.name), [])
         ]
         graph.node(
@@ -178,7 +178,7 @@ def dot_text(contract: Contract, machine: Machine, link: Callable[[Operation], s
     graph.subgraph(ends)
     for (source, target), group in groups.items():
         depends = {} if all(arrow.fixed for arrow in group) else {"style": "dashed"}
-        rows = [_row(arrow.name, link(arrow.operation), arrow.case.meaning) for arrow in group]
+        rows = [_row(arrow.name, link(arrow), arrow.case.meaning) for arrow in group]
         graph.edge(
             _node(source) if source else "start",
             _node(target),

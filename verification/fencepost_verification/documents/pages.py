@@ -35,7 +35,7 @@ from fencepost_model.shapes import (
 )
 from fencepost_model.terms import Setting, Term, TruthTerm, ValueTerm, walk
 from fencepost_model.vocabulary import EXTENSIONS, SHARED_COLUMNS, VOCABULARY, StandardField
-from fencepost_verification.documents.diagrams import NOWHERE, arrows, dot_text
+from fencepost_verification.documents.diagrams import NOWHERE, Arrow, arrows, dot_text
 from fencepost_verification.documents.evidence_input import Evidence, Measurement
 from fencepost_verification.documents.markup import block, capital, escaped, inline, named, prose
 from fencepost_verification.documents.swimlanes import Focus, swimlane
@@ -183,7 +183,7 @@ class Pages:
     def diagrams(self) -> dict[str, tuple[str, str]]:
         """For each machine with statuses, the name of its drawing, the text for Graphviz and the drawing's title."""
         return {
-            f"{machine.name}.svg": (dot_text(self._contract, machine, partial(_section, machine)), machine.name)
+            f"{machine.name}.svg": (dot_text(self._contract, machine, partial(_transition, machine)), machine.name)
             for machine in self._contract.machines
             if machine.statuses
         }
@@ -634,6 +634,12 @@ def _section(page: Machine, operation: Operation) -> str:
     """The address of an operation's section, seen from a machine's page."""
     machine = operation.subject.machine
     return f"#{operation.name}" if machine == page.name else f"{machine}.html#{operation.name}"
+
+
+def _transition(page: Machine, arrow: Arrow) -> str:
+    """The address of what an arrow stands for, seen from a page: a case, or the operation where it has just one."""
+    section = _section(page, arrow.operation)
+    return section if len(arrow.operation.cases) == 1 else f"{section}.{arrow.case.name}"
 
 
 def settings_read(operation: Operation) -> frozenset[str]:

@@ -274,11 +274,11 @@ class Children(Protocol):
     """Which entities belong to which, for the quantifiers of a term."""
 
     def members(self, machine: str, of: Entity) -> Sequence[Entity] | None:
-        """The entities of ``machine`` that belong to ``of``; None when there may be any number of them."""
+        """The entities of ``machine`` that can belong to ``of``; None when there may be any number of them."""
         ...
 
     def belongs(self, child: Entity, of: Entity) -> Formula:
-        """Whether an entity belongs to another; asked only where ``members`` answers None."""
+        """Whether an entity belongs to another: a bound one, or one of those that ``members`` lists."""
         ...
 
     def variable(self, name: str, machine: str, of: Entity) -> Entity:
@@ -320,8 +320,13 @@ class StepScope:
         parent = self.binding[of]
         members = self.children.members(machine, parent)
         if members is not None:
-            parts = [body(replace(self, binding={**self.binding, variable: member})) for member in members]
-            return smt.conj(parts) if universal else smt.disj(parts)
+            parts = [
+                (self.children.belongs(member, parent), body(replace(self, binding={**self.binding, variable: member})))
+                for member in members
+            ]
+            if universal:
+                return smt.conj(smt.implies(belongs, said) for belongs, said in parts)
+            return smt.disj(smt.conj(part) for part in parts)
         bound = self.children.variable(f"{variable}!{next(_fresh)}", machine, parent)
         inner = body(replace(self, binding={**self.binding, variable: bound}))
         belongs = self.children.belongs(bound, parent)

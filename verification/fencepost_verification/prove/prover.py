@@ -1,9 +1,10 @@
 """Decides every obligation of a contract, for any number of entities and any length of run.
 
 One solver knows the lawful state before a step: all invariants, at all entities that an obligation can mention. For
-each transition it is told what the transition supposes, and asked once whether that is possible at all and once whether
-any statement can fail after it. Only when the second answer is yes is each statement asked for by itself. So a contract
-that holds costs two questions a transition.
+each transition it is told what the transition supposes, and asked whether any statement can fail after it. Only when
+one can is each statement asked for by itself. A second solver is told the same of small populations (a *finite*
+universe). It is asked for examples: a step of the transition, a case in which a statement says something; only where it
+has none is the first one asked. So a contract that holds costs two questions a transition.
 
 When induction fails, the solver's state and step are judged by plain evaluation (``ReadingsDisagree`` when that does
 not see the failure), and a bounded search says what the failure means. *Reachable*: the statement is refuted, with the
@@ -14,11 +15,12 @@ invariant beside it. What holds only because its hypothesis is impossible is unk
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property, partial
-from typing import TypeAlias, assert_never
+from typing import TypeAlias, TypeVar, assert_never
 
 from fencepost_model.contract import Contract
 from fencepost_model.semantics import Call as PlainCall
@@ -70,9 +72,11 @@ from fencepost_verification.prove.obligations import (
     tick_of,
 )
 from fencepost_verification.prove.progress import WaysOn, stuck
-from fencepost_verification.prove.smt import Answer
+from fencepost_verification.prove.smt import Answer, Expression, Formula
 from fencepost_verification.prove.sorts import well_formed
 from fencepost_verification.prove.universe import Universe
+
+_T = TypeVar("_T")
 
 UNBOUNDED = "for any number of entities, any time, any settings and arguments"
 BY_FRAME = "by frame: the step writes nothing that it reads"
@@ -174,6 +178,31 @@ class _Failure:
     reason: str = ""
 
 
+@dataclass
+class _Hypothesis:
+    """What the solvers have been told to suppose. The last one decides; each is asked for an example before the next.
+
+    ``example`` is a model of it, where the first has one.
+    """
+
+    solvers: Sequence[smt.Solver]
+    example: smt.Model | None = None
+
+    @property
+    def decides(self) -> smt.Solver:
+        """The solver whose word is final."""
+        return self.solvers[-1]
+
+    def possible(self, *assumptions: Expression) -> Answer:
+        """Whether it is possible under assumptions."""
+        answer = Answer.UNKNOWN
+        for solver in self.solvers:
+            answer = solver.ask(*assumptions)
+            if answer is Answer.SATISFIABLE:
+                break
+        return answer
+
+
 class _Prover:
     def __init__(self, contract: Contract, search: Search, frame: bool, grouped: bool, milliseconds: int) -> None:
         self.contract = contract
@@ -181,7 +210,12 @@ class _Prover:
         self.frame = frame
         self.grouped = grouped
         self.milliseconds = milliseconds
-        self.universe = Universe(contract, keys_of(contract), milliseconds=milliseconds)
+        keys = keys_of(contract)
+        self.universe = Universe(contract, keys, milliseconds=milliseconds)
+        self.small = self.universe
+        if self.universe.quantified:
+            self.small = Universe(contract, keys, milliseconds=milliseconds, finite=True)
+        self.steps: list[Step] = []
         self.suppositions = all_suppositions(contract)
         self.found: dict[Sought, Found] = {}
         self.obligations: list[Obligation] = []
@@ -190,15 +224,17 @@ class _Prover:
         began = time.perf_counter()
         self._legacy_rows()
         self._beginnings()
-        universe, solver = self.universe, self.universe.solver
-        solver.tell(universe.background, *(said for _, said in universe.lawful))
-        self._suppositions_of(None)
-        self._step(tick_of(universe))
+        universe, small = self.universe, self.small
+        for told in self._both(universe, small):
+            told.solver.tell(told.background, *(said for _, said in told.lawful))
+        self._suppositions_of(small, None)
+        self._step(tick_of(universe), tick_of(small))
         for operation in self.contract.operations:
-            call = called(universe, operation)
-            self._cases(call)
+            call, example = called(universe, operation), called(small, operation)
+            self._cases(call, example)
             for case in operation.cases:
-                self._step(step_of(universe, call, case))
+                self._step(step_of(universe, call, case), step_of(small, example, case))
+        self._suppositions_left()
         for supposition in self.suppositions:
             self._conclude(supposition)
         for progress in self.contract.progress:
@@ -234,7 +270,8 @@ class _Prover:
             solver = smt.Solver(self.milliseconds)
             solver.tell(universe.background)
             solver.tell(*(smt.implies(universe.there(key), rows) for key, rows in beginning.rows.items()))
-            self._decide(solver, list(initial_goals(universe, beginning)), frozenset(), self._initial_failure, ())
+            goals = list(initial_goals(universe, beginning))
+            self._decide(_Hypothesis((solver,)), goals, frozenset(), self._initial_failure, ())
 
     def _initial_failure(self, goal: Goal, attempt: Attempt, model: smt.Model) -> Counterexample:
         assert isinstance(goal.statement, Invariant)
@@ -258,16 +295,30 @@ class _Prover:
 
     # -- steps ---------------------------------------------------------------------------------------------------------
 
-    def _step(self, step: Step) -> None:
-        universe, solver = self.universe, self.universe.solver
+    def _both(self, universe: _T, small: _T) -> tuple[_T, ...]:
+        """What there is of each universe, that of the small one first; one of them where no term quantifies."""
+        return (universe,) if self.small is self.universe else (small, universe)
+
+    @contextmanager
+    def _supposing(self, hypothesis: Formula, of_few: Formula) -> Generator[_Hypothesis]:
+        """Both solvers are told the hypothesis, each as it reads it."""
+        solvers = self._both(self.universe.solver, self.small.solver)
+        for solver, told in zip(solvers, self._both(hypothesis, of_few), strict=True):
+            solver.push()
+            solver.tell(told)
+        yield _Hypothesis(solvers)
+        for solver in solvers:
+            solver.pop()
+
+    def _step(self, step: Step, of_few: Step) -> None:
+        universe = self.universe
+        self.steps.append(step)
         goals = list(inductive_goals(universe, step, frame=self.frame))
         goals.extend(step_goals(universe, step))
         more = [step.clock_after, *(step.call.scope.params.values() if step.call is not None else ())]
-        solver.push()
-        solver.tell(step.hypothesis)
-        self._decide(solver, goals, step.keys, partial(self._step_failure, step), more)
-        self._suppositions_of(step)
-        solver.pop()
+        with self._supposing(step.hypothesis, of_few.hypothesis) as supposed:
+            self._decide(supposed, goals, step.keys, partial(self._step_failure, step), more)
+            self._suppositions_of(self.small, of_few, supposed.example)
 
     def _step_failure(self, step: Step, goal: Goal, attempt: Attempt, model: smt.Model) -> Counterexample:
         universe = self.universe
@@ -296,13 +347,10 @@ class _Prover:
         binding = _named(seen.binding(call.placement), call.operation)
         return PlainCall(call.operation.name, 0, binding, arguments(self.universe, model, call.scope.params))
 
-    def _cases(self, call: Call) -> None:
-        solver = self.universe.solver
-        solver.push()
-        solver.tell(call.allowed())
+    def _cases(self, call: Call, of_few: Call) -> None:
         failure = partial(self._case_failure, call)
-        self._decide(solver, list(case_goals(call)), call.keys, failure, call.scope.params.values())
-        solver.pop()
+        with self._supposing(call.allowed(), of_few.allowed()) as supposed:
+            self._decide(supposed, list(case_goals(call)), call.keys, failure, call.scope.params.values())
 
     def _case_failure(self, call: Call, goal: Goal, attempt: Attempt, model: smt.Model) -> Counterexample:
         seen = concrete(self.universe, model, attempt.placement.values())
@@ -320,15 +368,16 @@ class _Prover:
 
     def _decide(
         self,
-        solver: smt.Solver,
+        supposed: _Hypothesis,
         goals: Sequence[Goal],
         keys: frozenset[str],
         failure: FailureOf,
         more: Iterable[Symbol],
     ) -> None:
-        """Decide goals that share a hypothesis, which the solver has been told."""
+        """Decide goals that share a hypothesis, which the solvers have been told."""
         began = time.perf_counter()
-        impossible = self._vacuous(solver, goals, keys)
+        solver = supposed.decides
+        impossible = self._vacuous(supposed, goals, keys)
         open_goals = [goal for goal in goals if goal.name not in impossible]
         asked = [goal for goal in open_goals if any(attempt.asked is not False for attempt in goal.attempts)]
         refused: dict[str, tuple[_Failure, float] | str] = {}
@@ -359,24 +408,26 @@ class _Prover:
             sought = Ambiguity(goal.statement.name) if isinstance(goal.statement, Operation) else goal.statement
             self._labelled(goal.name, goal.kind, goal.transition, about, sought, seen, seconds)
 
-    def _vacuous(self, solver: smt.Solver, goals: Sequence[Goal], keys: frozenset[str]) -> dict[str, str]:
+    def _vacuous(self, supposed: _Hypothesis, goals: Sequence[Goal], keys: frozenset[str]) -> dict[str, str]:
         """The goals whose hypothesis is impossible, or not known to be possible, with the reason."""
         universe = self.universe
-        everything = universe.present(universe.entities)
-        if solver.ask(*everything) is Answer.SATISFIABLE:
+        everybody = keys.union(*(a.placement.values() for goal in goals for a in goal.attempts))
+        first = supposed.solvers[0]
+        if first.ask(*universe.present(everybody or {self.contract.root.name})) is Answer.SATISFIABLE:
+            supposed.example = first.model()
             return {}
         answers: dict[frozenset[str], Answer] = {}
         reasons: dict[str, str] = {}
         for goal in goals:
             spoken_of = {keys | frozenset(attempt.placement.values()) for attempt in goal.attempts} or {keys}
             for entities in spoken_of - answers.keys():
-                answers[entities] = solver.ask(*universe.present(entities or {self.contract.root.name}))
+                answers[entities] = supposed.possible(*universe.present(entities or {self.contract.root.name}))
             seen = {answers[entities] for entities in spoken_of}
             if Answer.SATISFIABLE not in seen:
                 reasons[goal.name] = (
                     f"{VACUOUS}: what {goal.name!r} supposes is impossible"
                     if seen == {Answer.UNSATISFIABLE}
-                    else f"the solver cannot tell whether what {goal.name!r} supposes is possible: {solver.reason()}"
+                    else f"the solver cannot tell whether what {goal.name!r} supposes is possible: {supposed.decides.reason()}"
                 )
         return reasons
 
@@ -485,27 +536,49 @@ class _Prover:
 
     # -- what statements suppose ---------------------------------------------------------------------------------------
 
-    def _suppositions_of(self, step: Step | None) -> None:
-        """Look which suppositions occur in a lawful state, or in a step whose hypothesis the solver has been told."""
+    def _suppositions_of(self, universe: Universe, step: Step | None, example: smt.Model | None = None) -> None:
+        """Look which suppositions occur in a lawful state, or in a step whose hypothesis the solver has been told.
+
+        ``example`` is a model of what it has been told: what is so in it occurs.
+        """
         keys = step.keys if step is not None else frozenset[str]()
         for supposition in self.suppositions:
             if supposition.occurs or needs_step(supposition.term) is (step is None):
                 continue
             began = time.perf_counter()
-            for attempt in supposition.occurrences(self.universe, step):
+            for attempt in supposition.occurrences(universe, step):
                 if attempt.asked is False:
                     continue
-                solver = self.universe.solver
-                solver.push()
-                solver.tell(attempt.asked)
-                answer = solver.ask(*self.universe.present(keys | set(attempt.placement.values())))
+                present = universe.present(keys | set(attempt.placement.values()))
+                if example is not None and example.truth(smt.conj((*present, attempt.asked))):
+                    supposition.occurs = True
+                    break
+                universe.solver.push()
+                universe.solver.tell(attempt.asked)
+                answer = universe.solver.ask(*present)
                 if answer is Answer.UNKNOWN:
-                    supposition.undecided = f"the solver gave up: {solver.reason()}"
-                solver.pop()
+                    supposition.undecided = f"the solver gave up: {universe.solver.reason()}"
+                universe.solver.pop()
                 if answer is Answer.SATISFIABLE:
                     supposition.occurs = True
                     break
             supposition.seconds += time.perf_counter() - began
+
+    def _suppositions_left(self) -> None:
+        """Look once more, for those that occur in no small population."""
+        left = [supposition for supposition in self.suppositions if not supposition.occurs]
+        if not left or self.small is self.universe:
+            return
+        for supposition in left:
+            supposition.undecided = ""
+        self._suppositions_of(self.universe, None)
+        for step in self.steps:
+            if all(supposition.occurs for supposition in left):
+                return
+            self.universe.solver.push()
+            self.universe.solver.tell(step.hypothesis)
+            self._suppositions_of(self.universe, step)
+            self.universe.solver.pop()
 
     def _conclude(self, supposition: Supposition) -> None:
         statement = supposition.statement.name
@@ -523,23 +596,21 @@ class _Prover:
         universe, solver = self.universe, self.universe.solver
         ways = WaysOn(universe, progress)
         present = universe.present(ways.keys)
-        solver.push()
-        solver.tell(ways.supposed())
-        possible = solver.ask(*present)
         outcome: Verdict | _Failure = Held(progress.name, f"proved {UNBOUNDED}")
-        if possible is Answer.UNSATISFIABLE:
-            outcome = Unknown(progress.name, f"{VACUOUS}: what {progress.name} supposes cannot be")
-        elif possible is Answer.UNKNOWN:
-            outcome = Unknown(progress.name, f"the solver gave up: {solver.reason()}")
-        else:
-            solver.tell(ways.none_ever())
-            answer = solver.ask(*present)
-            if answer is Answer.UNKNOWN:
+        with self._supposing(ways.supposed(), WaysOn(self.small, progress).supposed()) as supposed:
+            possible = supposed.possible(*present)
+            if possible is Answer.UNSATISFIABLE:
+                outcome = Unknown(progress.name, f"{VACUOUS}: what {progress.name} supposes cannot be")
+            elif possible is Answer.UNKNOWN:
                 outcome = Unknown(progress.name, f"the solver gave up: {solver.reason()}")
-            elif answer is Answer.SATISFIABLE:
-                more = [symbol for symbols in ways.arguments.values() for symbol in symbols.values()]
-                outcome = self._concrete_failure(solver, ways.keys, more, partial(self._limbo, ways))
-        solver.pop()
+            else:
+                solver.tell(ways.none_ever())
+                answer = solver.ask(*present)
+                if answer is Answer.UNKNOWN:
+                    outcome = Unknown(progress.name, f"the solver gave up: {solver.reason()}")
+                elif answer is Answer.SATISFIABLE:
+                    more = [symbol for symbols in ways.arguments.values() for symbol in symbols.values()]
+                    outcome = self._concrete_failure(solver, ways.keys, more, partial(self._limbo, ways))
         name = f"{progress.name}: {' or '.join(progress.bound)}"
         seconds = time.perf_counter() - began
         if isinstance(outcome, _Failure):

@@ -16,6 +16,11 @@ then serves all placements.
 
 A contract whose terms quantify (``Every``, ``Some``) speaks of all children at once. There the invariants are supposed
 of all children, with quantifiers of the solver; which children exist is told by a function from child to parent.
+
+That something *can* be is shown by one example, and a small population will do for it. In a *finite* universe the named
+entities are all there are: whoever is there belongs, nobody else does, and a quantifier is a list. Its states are
+states of the other universe, so what is possible in it is possible; what is impossible in it may be possible all the
+same. It has no quantifiers, and the solver finds its examples many times faster.
 """
 
 from __future__ import annotations
@@ -169,13 +174,15 @@ def quantifies(contract: Contract) -> bool:
 class Universe:
     """The constants of a proof: entities with their fields, settings, the clock; and one solver that knows them.
 
-    It is both the ``Rows`` of an arbitrary lawful state and the ``Children`` of its entities.
+    It is both the ``Rows`` of an arbitrary lawful state and the ``Children`` of its entities. ``finite``: there are no
+    entities but the named ones.
     """
 
-    def __init__(self, contract: Contract, keys: Iterable[str], *, milliseconds: int) -> None:
+    def __init__(self, contract: Contract, keys: Iterable[str], *, milliseconds: int, finite: bool = False) -> None:
         self.contract = contract
         self.lexicon = Lexicon()
-        self.quantified = quantifies(contract)
+        self.finite = finite
+        self.quantified = quantifies(contract) and not finite
         self.supposed: tuple[Invariant, ...] = (*well_formed(contract), *contract.invariants)
         self.entities: dict[str, Entity] = {}
         self._there: dict[str, Expression] = {}
@@ -246,6 +253,8 @@ class Universe:
             declared = self._declared[(entity.machine, name)]
 
             def leaf(suffix: str, sort: smt.SortOf) -> Expression:
+                if not self.quantified:
+                    return smt.constant(f"{entity.key}.{name}{suffix}", sort)
                 return smt.apply(self.mapping(entity.machine, name + suffix, sort), entity.handle)
 
             cached = free(declared.sort, leaf, nullable=True, listed=bool(declared.words))
@@ -260,11 +269,16 @@ class Universe:
 
     # -- children ------------------------------------------------------------------------------------------------------
 
-    def members(self, machine: str, of: Entity) -> None:
-        """None: there may be any number of them."""
+    def members(self, machine: str, of: Entity) -> Sequence[Entity] | None:
+        """The named ones where there are no others; else None, for there may be any number of them."""
+        if not self.finite:
+            return None
+        return [entity for entity in self.entities.values() if entity.machine == machine and entity.parent is of]
 
     def belongs(self, child: Entity, of: Entity) -> Formula:
         """Whether an entity is a child of another."""
+        if self.finite:
+            return self.there(child.key) if child.parent is of else False
         parents = self.mapping(child.machine, "^", self._sorts[of.machine])
         return smt.same(smt.apply(parents, child.handle), of.handle)
 
