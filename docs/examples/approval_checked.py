@@ -38,6 +38,7 @@ def changed(operation):
             return operation
 
 
+# ``step`` sets a field beside the status; who came second stays as it is.
 RELEASE = step("release", Actor.CLIENT, ("checked",), "approved", SECOND, SECOND)
 OPEN = OneOf(STATUS, ("asked", "once", "checked"))
 TWO_PEOPLE = all_of(

@@ -1495,6 +1495,17 @@ STEP_PROPERTIES: tuple[StepProperty, ...] = (
         of="recover_resuming",
     ),
     StepProperty(
+        "renewal_reaches_further",
+        "§4 Batch",
+        (BATCH,),
+        all_of(
+            AtMost(batch("lease_expires_at"), batch("lease_expires_at", after=True)),
+            AtMost(NEW_LEASE, batch("lease_expires_at", after=True)),
+        ),
+        "A renewed lease runs its whole length from now, and never ends earlier than before.",
+        of="renew_resuming",
+    ),
+    StepProperty(
         "recovered_run_is_let_go",
         "§4 Batch",
         (RUN, BATCH_OF_RUN),

@@ -75,7 +75,7 @@ RUN_HAND_OVER = World(
     population=host(("p1",), ((batch("A", 1, ("p1",)), batch("B", 1, ("p1",))),)),
     horizon=2,
     arguments=FULL,
-    settings={"owner_ttl": 1, "lease_seconds": 1, "max_resumes": 1},
+    settings={"owner_ttl": 1, "lease_seconds": 2, "max_resumes": 1},
     untaken=frozenset({"recover_resuming/ready_again"}),
     unreached=frozenset({"resuming_without_a_cancelled_one", "stale_token_of_the_worker", "resumed_again"}),
 )

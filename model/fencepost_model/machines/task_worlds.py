@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fencepost_model.machines.task import TASK_CONTRACT
+from fencepost_model.machines.task import CARRIER_ENDS, REVIVALS, TASK_CONTRACT
 from fencepost_model.semantics import Member, Population
 from fencepost_model.worlds import World, const
 
@@ -32,25 +32,71 @@ TASK_SMALL = World(
     untaken=frozenset({"upstream_failed/skipped"}),
 )
 
-TASK_SKIPPING = World(
-    name="task-skipping",
-    meaning="one task with two attempts and one carrier, left out when something upstream has failed",
+OF_A_CALLER = frozenset({"stop", "cancel", "pause", "resume", "skip"})
+WITNESSES = frozenset(witness.name for witness in TASK_CONTRACT.witnesses)
+OPERATIONS = frozenset(operation.name for operation in TASK_CONTRACT.operations)
+
+TASK_ATTEMPT = World(
+    name="task-attempt",
+    meaning="one task from its first row to the end of its first attempt, whatever is asked of it meanwhile",
     contract=TASK_CONTRACT,
     population=tasks(1),
     horizon=0,
-    arguments={
-        **TASK_SMALL.arguments,
-        "submit.max_attempts": const(2),
-        "dispatch.place": const("p1"),
-        "*.version": const(*range(7)),
-    },
-    settings={"skips_downstream": True},
-    untaken=frozenset({"upstream_failed/cancelled"}),
-    unreached=frozenset({"two_carriers_live"}),
+    arguments={**TASK_SMALL.arguments, "dispatch.place": const("p1"), "*.version": const(*range(5))},
+    without=frozenset({*REVIVALS, "backoff_over"}),
+    untaken=frozenset({"upstream_failed/skipped"}),
+    unreached=frozenset({"history_after_reset", "last_attempt_failed", "two_carriers_live"}),
 )
 
-WORLDS: tuple[World, ...] = (TASK_SMALL, TASK_SKIPPING)
+TASK_AGAIN = World(
+    name="task-again",
+    meaning="one task that is tried again: after its back-off, or by somebody, also beside a carrier that was given up",
+    contract=TASK_CONTRACT,
+    population=tasks(2),
+    horizon=0,
+    arguments={
+        **TASK_SMALL.arguments,
+        "submit.max_attempts": const(1, 2),
+        "pause.version": const(2, 4),
+        "*.version": const(3, 4),
+    },
+    without=frozenset(
+        {
+            *OF_A_CALLER - {"pause"},
+            "deps_missing",
+            "upstream_failed",
+            "condition_false",
+            "attempt_timeout",
+            "idle_timeout",
+            "pause_window_over",
+        }
+    ),
+    untaken=frozenset(
+        {
+            "pause/pausing",
+            *(f"{end}/{name}" for end in CARRIER_ENDS if end != "returned" for name in ("stopped", "cancelled")),
+            "window_over/stopped",
+            "window_over/cancelled",
+        }
+    ),
+    unreached=frozenset({"blocked_reached", "stopped_reached", "stops_for_stop", "stops_for_cancel"}),
+)
+
+TASK_SKIPPING = World(
+    name="task-skipping",
+    meaning="one task that is left out when something upstream has failed",
+    contract=TASK_CONTRACT,
+    population=tasks(1),
+    horizon=0,
+    arguments=TASK_ATTEMPT.arguments,
+    settings={"skips_downstream": True},
+    without=OPERATIONS - {"submit", "deps_missing", "deps_ready", "upstream_failed"},
+    untaken=frozenset({"upstream_failed/cancelled", "deps_ready/paused"}),
+    unreached=WITNESSES - {"pending_reached", "blocked_reached", "queued_reached", "skipped_reached"},
+)
+
+WORLDS: tuple[World, ...] = (TASK_SMALL, TASK_ATTEMPT, TASK_AGAIN, TASK_SKIPPING)
 """The worlds that can be named on a command line."""
 
-SMALL_WORLDS: tuple[World, ...] = (TASK_SKIPPING, TASK_SMALL)
+SMALL_WORLDS: tuple[World, ...] = (TASK_ATTEMPT, TASK_AGAIN, TASK_SKIPPING)
 """The worlds in which each guard is dropped in turn; together they take every transition."""

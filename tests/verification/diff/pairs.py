@@ -1,4 +1,4 @@
-"""Pairs of contracts to compare, and the oracle of the walk: both contracts by plain evaluation, one state at a time."""
+"""Pairs of contracts to compare, and the oracle of the walk: both by plain evaluation, one state at a time."""
 
 from __future__ import annotations
 

@@ -493,11 +493,17 @@ class Explorer:
     # -- the search ----------------------------------------------------------------------------------------------------
 
     def run(
-        self, *, stop_at_violation: bool = False, deepest: int | None = None, most_states: int = MOST_STATES
+        self,
+        *,
+        stop_at_violation: bool = False,
+        further: int = 0,
+        deepest: int | None = None,
+        most_states: int = MOST_STATES,
     ) -> LocalGraph:
         """Search until nothing new is found, a statement breaks (where asked), or a bound is reached.
 
-        ``deepest`` bounds the length of runs, in steps; the last step's properties are still looked at.
+        ``deepest`` bounds the length of runs, in steps; the last step's properties are still looked at. ``further``
+        says how many levels more are searched after the one that broke something.
 
         Cases that overlap are noted but do not stop a search: a statement that breaks further on tells more.
         """
@@ -519,7 +525,8 @@ class Explorer:
         self._look_for_witnesses(witnessed, clock, columns, 0)
         start, total, depth, complete = 0, len(clock), 0, True
         while len(clock):
-            if stop_at_violation and any(found.statement not in CASE_FAULTS for found in violations):
+            broken_at = [found.depth for found in violations if found.statement not in CASE_FAULTS]
+            if stop_at_violation and broken_at and depth >= min(broken_at) + further:
                 complete = False
                 break
             if deepest is not None and depth >= deepest:
@@ -625,9 +632,10 @@ def explore_aggregate(
     contract: Contract | None = None,
     *,
     stop_at_violation: bool = False,
+    further: int = 0,
     deepest: int | None = None,
     most_states: int = MOST_STATES,
 ) -> LocalGraph:
     """Every state of one aggregate of a world, for its contract or for a mutant of it (see ``Explorer.run``)."""
     explorer = Explorer(contract or world.contract, world)
-    return explorer.run(stop_at_violation=stop_at_violation, deepest=deepest, most_states=most_states)
+    return explorer.run(stop_at_violation=stop_at_violation, further=further, deepest=deepest, most_states=most_states)

@@ -26,6 +26,8 @@ from fencepost_verification.mutants.making import MERGED, Mutant
 from fencepost_verification.mutants.receptiveness import stuck_states
 from fencepost_verification.prove.prover import prove
 
+FURTHER = 2
+"""How many steps a mutant is followed after it first broke something."""
 MOST_STATES = 60_000
 """A world in which a mutant is explored to its end has fewer; a larger one is searched for the first violation only."""
 
@@ -94,14 +96,19 @@ class Executioner:
         return Survivor(mutant.name, mutant.kind, f"{differs}, and no statement breaks in {explored}")
 
     def _killed_in(self, worlds: Sequence[World], mutant: Mutant) -> Killed | None:
-        """What breaks in the worlds: in those of moderate size everything, in the larger ones the first thing."""
-        found: list[_Break] = []
+        """What breaks in the worlds of moderate size, soon after the first thing does; in larger ones the first thing.
+
+        Only of a mutant that would break a single statement is everything looked at: that it breaks nothing else is
+        then known of those worlds to their ends.
+        """
         small = [world for world in worlds if self._of(world).states <= MOST_STATES]
-        for world in small:
-            found += self._breaks(world, mutant, self._explored(world, mutant.contract, to_its_end=True))
+        found = [b for world in small for b in self._breaks(world, mutant, self._explored(world, mutant.contract))]
+        if len({each.statement for each in found}) == 1:
+            every = (self._explored(world, mutant.contract, to_its_end=True) for world in small)
+            found = [b for world, graph in zip(small, every, strict=True) for b in self._breaks(world, mutant, graph)]
         for world in sorted(set_apart(worlds, small), key=lambda each: self._of(each).states):
             if not found:
-                found += self._breaks(world, mutant, self._explored(world, mutant.contract, to_its_end=False))
+                found += self._breaks(world, mutant, self._explored(world, mutant.contract))
         if not found:
             return None
         first = min(found, key=lambda each: each.rank)
@@ -162,12 +169,13 @@ class Executioner:
             self._stuck[world.name] = stuck_states(self._of(world), self._chapter.contract.progress)
         return self._stuck[world.name]
 
-    def _explored(self, world: World, mutant: Contract, *, to_its_end: bool) -> LocalGraph | None:
+    def _explored(self, world: World, mutant: Contract, *, to_its_end: bool = False) -> LocalGraph | None:
         try:
             return explore_aggregate(
                 world,
                 mutant,
                 stop_at_violation=not to_its_end,
+                further=FURTHER,
                 most_states=4 * MOST_STATES if to_its_end else ANY,
             )
         except WorldTooWide:

@@ -111,11 +111,12 @@ def _statements(contract: Contract) -> Iterator[tuple[str, str, str]]:
 
 
 def summed_up(statement: str, verdicts: Iterable[Verdict]) -> Verdict:
-    """The obligations of one statement as one verdict; without any, unknown."""
+    """The obligations of one statement as one verdict, a refutation before what is open; without any, unknown."""
     each = list(verdicts)
-    for verdict in each:
-        if not isinstance(verdict, Held):
-            return verdict
+    for worst in (Refuted, Unknown):
+        for verdict in each:
+            if isinstance(verdict, worst):
+                return verdict
     if not each:
         return Unknown(statement, "no obligation is about it")
     return Held(statement, f"unbounded, {len(each)} obligations")

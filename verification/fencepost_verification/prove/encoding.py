@@ -61,6 +61,7 @@ from fencepost_model.terms import (
     TruthTerm,
     Value,
     ValueTerm,
+    walk,
 )
 from fencepost_verification.prove import smt
 from fencepost_verification.prove.smt import Expression, Formula
@@ -110,11 +111,18 @@ NULL_SYMBOL = Symbol(Kind.NULL, True, False)
 
 
 class Lexicon:
-    """The codes of strings. A code is odd and stands for one string; strings get codes as they first occur."""
+    """The codes of strings. A code is odd and stands for one string; strings get codes as they first occur.
+
+    It also remembers what has been read with these codes: a term whose fields, arguments and so on are the very symbols
+    that they were before gives the very formula. Most steps leave most fields alone, or set them to the same constants.
+    """
 
     def __init__(self) -> None:
         self._codes: dict[str, int] = {}
         self._texts: dict[int, str] = {}
+        self._literals: dict[tuple[type, Value], Symbol] = {}
+        self._leaves: dict[int, tuple[TruthTerm, tuple[_Leaf, ...] | None]] = {}
+        self._read: dict[tuple[int, ...], tuple[object, Formula]] = {}
 
     def code(self, text: str) -> int:
         """The code of a string."""
@@ -133,9 +141,45 @@ class Lexicon:
         self._codes[text] = code
         self._texts[code] = text
 
+    def literal(self, value: Value) -> Symbol:
+        """The symbol of a known value, the same each time."""
+        if value is None:
+            return NULL_SYMBOL
+        key = (type(value), value)
+        known = self._literals.get(key)
+        if known is None:
+            known = self._literals[key] = _literal(value, self)
+        return known
+
+    def leaves(self, term: TruthTerm) -> tuple[_Leaf, ...] | None:
+        """What a term reads, each once; None where it quantifies."""
+        known = self._leaves.get(id(term))
+        if known is None:
+            parts = tuple(walk(term))
+            leaves = tuple(dict.fromkeys(part for part in parts if isinstance(part, _Leaf)))
+            known = (term, None if any(isinstance(part, Every | Some) for part in parts) else leaves)
+            self._leaves[id(term)] = known
+        return known[1]
+
+    def remembered(self, term: TruthTerm, symbols: tuple[Symbol, ...], read: Callable[[], Formula]) -> Formula:
+        """The formula of a term whose leaves are these symbols, read once."""
+        key = (id(term), *map(id, symbols))
+        known = self._read.get(key)
+        if known is None:
+            # The term and the symbols are kept, so that no other object gets their numbers.
+            known = self._read[key] = ((term, symbols), read())
+        return known[1]
+
+
+_Leaf = FieldOf | Now | Setting | Param
+
 
 def literal(value: Value, lexicon: Lexicon) -> Symbol:
     """The symbol of a known value."""
+    return lexicon.literal(value)
+
+
+def _literal(value: Value, lexicon: Lexicon) -> Symbol:
     if value is None:
         return NULL_SYMBOL
     if isinstance(value, bool):
@@ -376,10 +420,12 @@ def formula_of(term: TruthTerm, scope: SymbolicScope) -> Formula:
             return smt.conj((smt.neg(symbol.null), symbol.what)) if symbol.kind is Kind.FLAG else False
         case Not(part):
             return smt.neg(formula_of(part, scope))
-        case AllOf(parts):
-            return smt.conj(formula_of(part, scope) for part in parts)
-        case AnyOf(parts):
-            return smt.disj(formula_of(part, scope) for part in parts)
+        case AllOf() | AnyOf():
+            leaves = scope.lexicon.leaves(term)
+            if leaves is None:
+                return _junction(term, scope)
+            symbols = tuple([symbol_of(leaf, scope) for leaf in leaves])
+            return scope.lexicon.remembered(term, symbols, lambda: _junction(term, scope))
         case Missing(value):
             return symbol_of(value, scope).null
         case Less(left, right):
@@ -399,6 +445,11 @@ def formula_of(term: TruthTerm, scope: SymbolicScope) -> Formula:
             return scope.quantified(variable, machine, of, _reader(body), universal=False)
         case _:
             assert_never(term)
+
+
+def _junction(term: AllOf | AnyOf, scope: SymbolicScope) -> Formula:
+    parts = (formula_of(part, scope) for part in term.parts)
+    return smt.conj(parts) if isinstance(term, AllOf) else smt.disj(parts)
 
 
 def _reader(body: TruthTerm) -> Callable[[SymbolicScope], Formula]:
