@@ -15,6 +15,7 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from fencepost_model.contract import Contract, IllFormedContract
+from fencepost_model.machines.job_worlds import JOB_SYMMETRIC
 from fencepost_model.specification import CHAPTERS, SPECIFICATION, Chapter
 from fencepost_model.worlds import World
 from fencepost_verification.explore.necessity import Conjunct, Finding, conjuncts_of, examine
@@ -73,8 +74,11 @@ def chapter_named(name: str = MAIN) -> Chapter:
 
 
 def all_worlds() -> dict[str, World]:
-    """The worlds of the specification by name. Raises ``ValueError`` when two chapters have one of the same name."""
-    found: dict[str, World] = {}
+    """The worlds by name: those of the chapters, and one that is explored with symmetry only, by default.
+
+    Raises ``ValueError`` when two have the same name.
+    """
+    found: dict[str, World] = {JOB_SYMMETRIC.name: JOB_SYMMETRIC}
     for chapter in SPECIFICATION:
         for world in chapter.worlds:
             if world.name in found:
@@ -116,9 +120,9 @@ def _statements(contract: Contract) -> int:
     return len(list(contract.transitions())) * (len(contract.invariants) + len(contract.step_properties))
 
 
-def exploration(world: World) -> Exploration:
-    """Every state of a world."""
-    return explore(world)
+def exploration(world: World, *, symmetry: bool = False) -> Exploration:
+    """Every state of a world; with ``symmetry`` up to the exchange of what is interchangeable."""
+    return explore(world, symmetry=symmetry)
 
 
 def necessity(

@@ -15,6 +15,7 @@ from fencepost_model.clocks import AGREEING, as_the_store_has_it, own_clocks
 from fencepost_model.machines.group_completion import completion_refinement
 from fencepost_model.machines.job_measure import JOB_MEASURED
 from fencepost_model.machines.job_questions import QUESTIONS
+from fencepost_model.machines.job_worlds import JOB_LARGE, JOB_SYMMETRIC
 from fencepost_model.machines.slot_as_job import SLOT_REFINES_JOB
 from fencepost_model.machines.task_as_job import TASK_REFINES_JOB
 from fencepost_model.machines.two_step_claim import POSTGRESQL, SQLITE, two_step_refinement
@@ -100,6 +101,7 @@ class Checklist:
     findings: list[Finding] = field(default_factory=list[Finding])
     reports: dict[str, ConformanceReport] = field(default_factory=dict[str, ConformanceReport])
     offenders: OffenderReport | None = None
+    symmetric: Exploration | None = None
 
     def run(self, name: str, asks: str, check: Callable[[], Iterable[Verdict]]) -> None:
         """Run one check and note its outcome."""
@@ -220,6 +222,18 @@ def of_relations(done: Checklist) -> None:
             yield from (obligation.verdict for obligation in proof.obligations)
 
         done.run(f"refinement {name}", "every step is one of the abstract machine, or changes nothing there", refined)
+
+    def exchanged() -> Iterator[Verdict]:
+        whole = next(e for e in done.explorations[catalogue.MAIN] if e.world.name == JOB_LARGE.name)
+        half = catalogue.exploration(JOB_LARGE, symmetry=True)
+        name = f"{JOB_LARGE.name} has as many states and edges up to symmetry"
+        told = f"{half.representatives:,} stand for {half.states:,}"
+        same = (whole.states, whole.edges, whole.depth) == (half.states, half.edges, half.depth)
+        yield Held(name, told) if same else Refuted(name, f"{told}, but there are {whole.states:,}")
+        done.symmetric = catalogue.exploration(JOB_SYMMETRIC, symmetry=True)
+        yield from done.symmetric.verdicts()
+
+    done.run("symmetry", "exchanging equals changes nothing, and what is counted stays the same", exchanged)
 
     def repeated() -> Iterator[Verdict]:
         for row in update_table():

@@ -29,6 +29,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from fencepost_model.arrows import arrows_kept
 from fencepost_model.contract import Contract
 from fencepost_model.job_contract import JOB_CONTRACT
 from fencepost_model.machines.job import (
@@ -540,6 +541,7 @@ BECOMES_COMPLETED = all_of(
 )
 
 STEP_PROPERTIES: tuple[StepProperty, ...] = (
+    *arrows_kept(NEW_OPERATIONS),
     *(statement for statement in JOB_CONTRACT.step_properties if statement.name == "holder_only"),
     StepProperty(
         "INV-3_nobody_else",

@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from fencepost_model.arrows import arrows_kept
 from fencepost_model.contract import Contract
 from fencepost_model.error_codes import EXAMPLES, Family
 from fencepost_model.shapes import (
@@ -748,6 +749,7 @@ SPEAKING = (REPORT_ACCEPTED, REPORT_RUNNING, REPORT_CLEANING, SUCCEED, FAIL, REP
 LEASE_HOLDING = (REPORT_ACCEPTED, REPORT_RUNNING, REPORT_CLEANING, SUCCEED, FAIL)
 
 STEP_PROPERTIES: tuple[StepProperty, ...] = (
+    *arrows_kept(OPERATIONS),
     StepProperty(
         "terminal_frozen",
         "§3",

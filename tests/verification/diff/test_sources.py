@@ -84,7 +84,9 @@ def test_an_older_revision_knows_neither_chapters_nor_this_format(repository: Re
 
 
 def test_a_revision_is_meant_from_the_top_of_its_repository(repository: Repository) -> None:
-    assert source("now^{commit}", "job", repository.folder / "model/..").contract == JOB_CONTRACT
+    deeper = repository.folder / "deeper/still"
+    deeper.mkdir(parents=True)
+    assert source("now^{commit}", "job", deeper).contract == JOB_CONTRACT
 
 
 @pytest.mark.parametrize(
@@ -162,7 +164,8 @@ def test_what_a_file_prints_does_not_disturb(tmp_path: Path) -> None:
 
 def test_a_file_that_is_ill_formed_by_our_rules_is_read_with_a_remark(tmp_path: Path) -> None:
     text = (EXAMPLES / "approval.py").read_text(encoding="utf-8")
-    odd = "\nfrom dataclasses import replace\nODD = replace(APPROVAL, operations=APPROVAL.operations[:1], checked=False)\n"
+    odd = "\nfrom dataclasses import replace\n"
+    odd += "ODD = replace(APPROVAL, operations=APPROVAL.operations[:1], checked=False)\n"
     odd += "object.__setattr__(ODD, 'checked', True)\n"
     (tmp_path / "odd.py").write_text(text + odd, encoding="utf-8")
     found = source("odd.py:ODD", "job", tmp_path)

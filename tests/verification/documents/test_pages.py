@@ -15,6 +15,7 @@ import pytest
 
 from fencepost_model.case_order import is_in_order, negations_of_earlier
 from fencepost_model.contract import Contract, transition_name
+from fencepost_model.machines.task import TASK_CONTRACT
 from fencepost_model.semantics import conditions
 from fencepost_model.shapes import Case, Guard, Invariant, Operation, Progress, Sort, StepProperty, Witness
 from fencepost_verification.documents.evidence_input import (
@@ -143,6 +144,19 @@ def test_the_table_of_statuses_is_that_of_the_contract(files: dict[str, str], co
     for status, row in contract.root.table.items():
         (line,) = [line for line in page.splitlines() if f'id="status-{status}"' in line]
         assert re.findall(r'<a href="#(\w+)">', line) == list(row)
+
+
+def test_revivals_stand_in_a_table_of_their_own(evidence: Evidence) -> None:
+    root = TASK_CONTRACT.root
+    page = Pages(Evidence(TASK_CONTRACT)).files()[f"{root.name}.md"]
+    before, after = page.split("### Revivals")
+    for status in root.terminal:
+        (line,) = [line for line in before.splitlines() if f'id="status-{status}"' in line]
+        assert "*nothing*" in line, "a revival stands in the table of what may act"
+    table, _ = after.split("## Fields")
+    rows = [line for line in table.splitlines() if line.startswith("| <")]
+    assert [re.findall(r'<a href="#(\w+)">', row) for row in rows] == [list(row) for row in root.revivals.values()]
+    assert "### Revivals" not in Pages(evidence).files()[f"{evidence.contract.root.name}.md"]
 
 
 def test_every_statement_and_witness_is_on_the_page_of_invariants(files: dict[str, str], contract: Contract) -> None:

@@ -91,7 +91,7 @@ class Family:
         return (self.first, self.second) if self.listed else None
 
     def belongs(self, child: Entity, of: Entity) -> Formula:
-        return smt.same(smt.apply(BELONGS, child.handle), of.handle)
+        return True if self.listed else smt.same(smt.apply(BELONGS, child.handle), of.handle)
 
     def variable(self, name: str, machine: str, of: Entity) -> Entity:
         return Entity(name, machine, of, smt.constant(name, CHILD_SORT), bound=True)

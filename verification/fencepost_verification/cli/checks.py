@@ -22,6 +22,7 @@ from fencepost_verification.cli.output import (
 )
 from fencepost_verification.evidence import Held, exit_code
 from fencepost_verification.explore.necessity import Necessary, Redundant, Unexplained, conjuncts_of, verdict_of
+from fencepost_verification.explore.world import Exploration
 
 Chosen = Annotated[
     str,
@@ -100,6 +101,9 @@ def prove(
 def explore(
     world: Annotated[str, typer.Option(help="The world to explore; see --list.")] = "",
     contract: Chosen = "",
+    symmetry: Annotated[
+        bool, typer.Option("--symmetry", help="Look at one only of states that differ by exchanging equals.")
+    ] = False,
     show_list: Annotated[bool, typer.Option("--list", help="List the worlds and stop.")] = False,
     as_json: JSON = False,
 ) -> None:
@@ -123,13 +127,14 @@ def explore(
     world = world or next(iter(worlds))
     if world not in worlds:
         raise typer.BadParameter(f"there is no world {world!r}; choose one of {', '.join(worlds)}")
-    found = catalogue.exploration(worlds[world])
+    found = catalogue.exploration(worlds[world], symmetry=symmetry)
     verdicts = found.verdicts()
     if as_json:
         print_json(
             {
                 "world": world,
                 "states": found.states,
+                "representatives": found.representatives,
                 "edges": found.edges,
                 "seconds": round(found.seconds, 3),
                 "states_per_second": round(found.states_per_second),
@@ -148,11 +153,18 @@ def explore(
         table(f"{world}: {found.world.meaning}", ("transition", "fired", "fresh"), fired)
         failures(Shown(verdict.statement, verdict) for verdict in verdicts if not isinstance(verdict, Held))
         console().print(
-            f"{found.states:,} states, {found.edges:,} edges, depth {found.depth}, {found.seconds:.2f} s, "
-            f"{found.states_per_second:,.0f} states/s, peak memory {found.peak_memory / 2**20:,.0f} MiB",
+            f"{found.states:,} states{looked_at(found)}, {found.edges:,} edges, depth {found.depth}, "
+            f"{found.seconds:.2f} s, {found.states_per_second:,.0f} states/s, peak memory {found.peak_memory / 2**20:,.0f} MiB",
             highlight=False,
         )
     finish(exit_code(verdicts))
+
+
+def looked_at(found: Exploration) -> str:
+    """How many states stood for all, where symmetry was used."""
+    if found.representatives == found.states:
+        return ""
+    return f" ({found.representatives:,} up to symmetry, {found.states / found.representatives:.1f} times fewer)"
 
 
 def necessity(

@@ -160,6 +160,10 @@ def _rows(done: Checklist) -> list[tuple[str, str]]:
         rows.append((f"explored {found.world.name}", told))
     kept = sum(all(isinstance(v, Held) for v in found.verdicts()) for found in small)
     rows.append(("explored", f"{kept} of {len(small)} small worlds held, {sum(f.states for f in small):,} states"))
+    if done.symmetric is not None:
+        rate = done.symmetric.states_per_second / 1e6
+        told = f"{done.symmetric.representatives:,} stand for {done.symmetric.states:,} states, {rate:.1f} M states/s"
+        rows.append((f"explored {done.symmetric.world.name}", told))
     reasons = [reason for chapter in done.reasons.values() for reason in chapter]
     necessary = sum(isinstance(reason, Necessary) for reason in reasons)
     redundant = sum(isinstance(reason, Redundant) for reason in reasons)

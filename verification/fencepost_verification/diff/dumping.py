@@ -61,29 +61,39 @@ def chapter_of(name: str) -> Any:
         if name not in chapters:
             raise Fault(f"it has no chapter {name!r}: use one of {', '.join(chapters)}")
         return chapters[name]
-    modules = list(all_modules())
+    failures: list[Exception] = []
+    modules = list(all_modules(failures))
     contracts = [c for module in modules for c in vars(module).values() if is_a(c, "Contract")]
     for contract in contracts:
         if contract.name == name:
             found = {key: worlds for module in modules for key, worlds in world_lists(module, contract)}
             given = found.get("WORLDS", ()), found.get("SMALL_WORLDS", ())
             return Gathered(name, f"The contract {name}.", contract, *given)
+    if failures:
+        raise failures[0]
     known = ", ".join(sorted({contract.name for contract in contracts})) or "none"
     raise Fault(f"it has no contract {name!r}: use one of those that it has ({known})")
 
 
-def all_modules() -> Iterator[ModuleType]:
-    """Every module of the model in the tree."""
+def all_modules(failures: list[Exception]) -> Iterator[ModuleType]:
+    """Every module of the model in the tree that can be loaded; why others cannot is added to ``failures``."""
     package = importlib.import_module("fencepost_model")
     for found in pkgutil.walk_packages(package.__path__, "fencepost_model."):
-        yield importlib.import_module(found.name)
+        try:
+            yield importlib.import_module(found.name)
+        except Exception as failure:  # noqa: BLE001 - one contract can be compared though another one is broken
+            failures.append(failure)
 
 
 def world_lists(module: ModuleType, contract: object) -> Iterator[tuple[str, tuple[Any, ...]]]:
     """The lists of worlds of a contract that a module defines."""
     for key in ("WORLDS", "SMALL_WORLDS"):
-        listed: Any = vars(module).get(key, ())
-        if isinstance(listed, tuple) and all(getattr(each, "contract", None) is contract for each in cast(Any, listed)):
+        listed: Any = vars(module).get(key)
+        if (
+            isinstance(listed, tuple)
+            and listed
+            and all(getattr(each, "contract", None) is contract for each in cast(Any, listed))
+        ):
             yield key, cast(tuple[Any, ...], listed)
 
 

@@ -70,7 +70,7 @@ from fencepost_model.shapes import Invariant, Operation, StepProperty
 from fencepost_model.terms import Choose, FieldOf, Truth, ValueTerm
 from fencepost_model.timing import BOUNDS, TimeBound, written
 from fencepost_model.vocabulary import VOCABULARY
-from fencepost_verification.documents.addresses import Place, Shelf, anchor, link, shelves
+from fencepost_verification.documents.addresses import Place, Shelf, anchor, link, shelves, slug
 from fencepost_verification.documents.appendix_input import (
     Appendix,
     ChapterLedger,
@@ -438,7 +438,7 @@ class _Appendices:
                 }
                 for sort in Sort
             ],
-            "anchor_of": lambda word: anchor("", word).removeprefix("-"),
+            "anchor_of": slug,
         }
 
 

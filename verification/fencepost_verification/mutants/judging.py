@@ -134,12 +134,12 @@ class Executioner:
             if witness not in graph.witnessed:
                 length = int(contract.depth[state])
                 yield _Break(f"{witness} is reached", length, 1, world.name, partial(contract.trace_to, state))
-        taken = {graph.shapes[number].transition for number in np.unique(graph.moves)}
+        taken = {graph.shapes[int(number)].transition for number in np.unique(graph.moves)}
         if mutant.kind == MERGED:
             # That a case is not taken which is not there says nothing.
             taken.add(f"{mutant.operation}/{mutant.case}")
         for number in np.unique(contract.moves):
-            name = contract.shapes[number].transition
+            name = contract.shapes[int(number)].transition
             if name not in taken:
                 edge = int(np.argmax(contract.moves == number))
                 source = int(contract.sources[edge])

@@ -22,7 +22,8 @@ class Entry:
     """One line of the ledger.
 
     ``proof`` says how the statement is established: unbounded by induction, or in which worlds. ``kills`` are the
-    mutants that break it, ``alone`` those that break nothing else. ``follows_from`` names the statements that imply it,
+    mutants that break it, ``alone`` those that break no other statement (though a witness or a transition may be lost with
+    it, which no implementation is judged by). ``follows_from`` names the statements that imply it,
     where some do; ``checks`` the checks that look at it.
     """
 
@@ -71,13 +72,16 @@ def ledger(
 
     ``worlds`` are those explored, ``judged`` the implementations on which a conformance run looks at the statements.
     """
+    statements = list(_statements(contract))
+    names = {name for name, _, _ in statements}
     kills: dict[str, list[str]] = {}
     alone: dict[str, list[str]] = {}
     for killed in report.killed:
-        for statement in killed.broken:
+        broken = [statement for statement in killed.broken if statement in names]
+        for statement in broken:
             kills.setdefault(statement, []).append(killed.name)
-        if len(killed.broken) == 1:
-            alone.setdefault(killed.statement, []).append(killed.name)
+        if len(broken) == 1:
+            alone.setdefault(broken[0], []).append(killed.name)
     consequences = Consequences(contract)
     verdicts: dict[str, list[Verdict]] = {}
     for obligation in proof.obligations:
@@ -97,7 +101,7 @@ def ledger(
             None if kind == "progress" or alone.get(name) else consequences.of(name),
             ("prove",) if kind == "progress" else ("prove", *explored, *conform),
         )
-        for name, kind, clause in _statements(contract)
+        for name, kind, clause in statements
     )
 
 

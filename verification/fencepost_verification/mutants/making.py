@@ -9,7 +9,7 @@ once: the later cases mean *not that one*, as they would in a program.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, cast
 
@@ -164,7 +164,7 @@ def _wrong_inside(term: Term) -> Iterator[tuple[str, Term]]:
     for field in fields(term):
         part = getattr(term, field.name)
         if isinstance(part, tuple):
-            parts: tuple[Any, ...] = part
+            parts = cast(Sequence[Any], part)
             for index, inner in enumerate(parts):
                 if isinstance(inner, str | int):
                     continue
