@@ -12,7 +12,7 @@ from itertools import product
 
 from fencepost_model.contract import Contract, transition_name
 from fencepost_model.semantics import Population
-from fencepost_model.shapes import Operation
+from fencepost_model.shapes import Field, Operation, Sort
 from fencepost_model.terms import Const, Now, Plus, Value, ValueTerm
 
 
@@ -25,6 +25,9 @@ class World:
     in ``without`` are not called. ``untaken`` and ``unreached`` name the transitions and witnesses that this world
     cannot show, because of its settings; one that shows up all the same is a fault, as is one that is missing without
     being named.
+
+    Each member of the population has the fixed fields of its machine, as their sorts declare them; proofs suppose that
+    much of every world.
     """
 
     name: str
@@ -55,6 +58,19 @@ class World:
         for operation in self.operations():
             for parameter in operation.parameters:
                 self.choices(operation, parameter.name)
+        for slot in self.population.slots:
+            fixed = {each.name: each for each in self.contract.machine(slot.machine).fields if each.fixed}
+            self._insist(f"fixed fields of {slot.label}", slot.fixed, fixed)
+            for each in fixed.values():
+                self._insist_on_value(slot.label, each, slot.fixed.get(each.name))
+
+    def _insist_on_value(self, label: str, declared: Field, value: Value) -> None:
+        if value is None and declared.nullable:
+            return
+        if value is None or not _is_of_sort(value, declared):
+            wanted = f"one of {', '.join(declared.words)}" if declared.words else f"a value of sort {declared.sort.value}"
+            told = "no value" if value is None else repr(value)
+            raise ValueError(f"world {self.name!r} gives {label!r} {told} for {declared.name}; give it {wanted}")
 
     def _insist(self, what: str, names: Iterable[str], known: Container[str]) -> None:
         for name in names:
@@ -82,6 +98,23 @@ class World:
         names = [parameter.name for parameter in operation.parameters]
         for values in product(*(self.choices(operation, name) for name in names)):
             yield dict(zip(names, values, strict=True))
+
+
+def _is_of_sort(value: Value, declared: Field) -> bool:
+    """Whether a value that is not null is one that a field can hold."""
+    if isinstance(value, bool) or declared.sort is Sort.FLAG:
+        return isinstance(value, bool) and declared.sort is Sort.FLAG
+    if declared.words and value not in declared.words:
+        return False
+    match declared.sort:
+        case Sort.WORD | Sort.TEXT:
+            return isinstance(value, str)
+        case Sort.IDENTITY:
+            return isinstance(value, str | int)
+        case Sort.COUNT:
+            return isinstance(value, int) and value >= 0
+        case Sort.INSTANT | Sort.DURATION:
+            return isinstance(value, int | float)
 
 
 def const(*values: Value) -> tuple[ValueTerm, ...]:

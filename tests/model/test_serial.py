@@ -66,7 +66,8 @@ def anything(hint: Any, chance: Random, depth: int = 4) -> Any:
         return {anything(str, chance): anything(inner[1], chance, depth - 1) for _ in range(chance.randrange(3))}
     if is_dataclass(hint):
         hints = get_type_hints(hint)
-        return hint(**{field.name: anything(hints[field.name], chance, depth - 1) for field in fields(hint)})
+        kind: Any = hint
+        return kind(**{field.name: anything(hints[field.name], chance, depth - 1) for field in fields(hint)})
     if issubclass(hint, Enum):
         return chance.choice(list(hint))
     return chance.choice(PLAIN[hint])

@@ -1,5 +1,6 @@
 """Small worlds: they bound what is tried, offer an argument wherever one is needed, and name what they cannot show."""
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -107,3 +108,20 @@ def test_an_argument_for_nothing_is_refused(hall: World) -> None:
 def test_a_clock_that_cannot_run_is_refused(hall: World, numbers: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="a tick above 0 and a horizon from 0 on"):
         replace(hall, **numbers)
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({}, "gives 'key' no value for number; give it a value of sort count"),
+        ({"number": -1}, "gives 'key' -1 for number; give it a value of sort count"),
+        ({"number": "one"}, "gives 'key' 'one' for number"),
+        ({"number": True}, "gives 'key' True for number"),
+        ({"number": 1, "teeth": 3}, "'teeth' among its fixed fields of key"),
+    ],
+)
+def test_a_member_without_its_fixed_fields_is_refused(hall: World, given: dict[str, Value], told: str) -> None:
+    """Proofs suppose that a world gives them, each within its sort."""
+    nobody = Population(Member("door", "door", {}, (Member("key", "key", given),)))
+    with pytest.raises(ValueError, match=f"world 'hall' .*{re.escape(told)}"):
+        replace(hall, population=nobody)

@@ -18,7 +18,7 @@ from fencepost_verification.cli.main import app
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs/own-contract.md").read_text()
-COMMANDS = re.findall(r"^\$ fencepost-verify (.*)$", PAGE, re.MULTILINE)
+COMMANDS: list[str] = re.findall(r"^\$ fencepost-verify (.*)$", PAGE, re.MULTILINE)
 
 
 @pytest.fixture

@@ -1633,6 +1633,18 @@ STEP_PROPERTIES: tuple[StepProperty, ...] = (
                 all_of(ends_as(PENDING), Same(job("attempt_count"), job_after("attempt_count"))),
                 Equal(job_after("error_code"), Const(LEASE_RELEASE_CEILING)),
             ),
+            implies(
+                all_of(
+                    NO_CANCEL.term,
+                    Missing(job("provider_ref")),
+                    Less(job("lease_generation"), Setting("release_ceiling")),
+                ),
+                all_of(
+                    ends_as(PENDING),
+                    Equal(Plus(job_after("attempt_count"), Const(1)), job("attempt_count")),
+                    Missing(job_after("next_attempt_at")),
+                ),
+            ),
         ),
         "A hand-back gives the attempt back only below the ceiling; one that counts says so.",
         of="release",

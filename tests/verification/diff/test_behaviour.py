@@ -65,7 +65,8 @@ def test_a_contract_does_what_it_does_itself() -> None:
     # Not equal, so it is walked; but it behaves alike.
     found = walked(APPROVAL, with_guard(APPROVAL, "lapse", "always", Truth(True)))
     assert not found.same_text
-    assert found.differences == found.unknown == ()
+    assert found.differences == ()
+    assert found.unknown == ()
     assert found.walks[0].joint > 60
     assert found.walks[0].alone == (0, 0)
 
@@ -174,6 +175,14 @@ def test_a_kind_of_entity_that_is_new_is_left_out_of_the_other_side() -> None:
     world = replace(SMALL, contract=annotated, population=population)
     assert told(compared(APPROVAL, annotated, (world,), (SMALL,))) == {(Kind.ADDED, "annotate", ""): 1}
     assert told(compared(annotated, APPROVAL, (world,), (SMALL,))) == {(Kind.REMOVED, "annotate", ""): 1}
+
+
+def test_what_was_found_before_a_number_ran_away_is_told_and_the_rest_is_unknown() -> None:
+    status, _ = APPROVAL.operation("ask").cases[0].effect
+    found = walked(APPROVAL, with_effect(APPROVAL, "ask", status, Assignment(DUE, Plus(Now(), Const(1000)))))
+    one = only(found)
+    assert (one.kind, one.ends) == (Kind.CHANGED, {"payment.due_at": (2, 1000)})
+    assert "walked for 1 steps only: due_at leaves the range" in found.unknown[0]
 
 
 def test_contracts_about_different_roots_cannot_be_walked() -> None:

@@ -7,6 +7,7 @@ from functools import cache
 
 import pytest
 
+from fencepost_model.contract import transition_name
 from fencepost_model.machines.task import (
     ENDED,
     IN_PLACE,
@@ -16,7 +17,14 @@ from fencepost_model.machines.task import (
     TASK_AS_JOB_EXCEPTIONS,
     TASK_CONTRACT,
 )
-from fencepost_model.machines.task_worlds import SMALL_WORLDS, TASK_SKIPPING, TASK_SMALL, WORLDS
+from fencepost_model.machines.task_worlds import (
+    SMALL_WORLDS,
+    TASK_AGAIN,
+    TASK_ASKED,
+    TASK_SKIPPING,
+    TASK_SMALL,
+    WORLDS,
+)
 from fencepost_model.worlds import World
 from fencepost_verification.explore.local import LocalGraph
 from fencepost_verification.explore.world import Exploration, explore
@@ -131,7 +139,7 @@ def test_the_table_has_as_many_edges_as_was_reported() -> None:
 
 
 def test_exploration_takes_just_the_edges_of_the_resolved_table() -> None:
-    assert reached(*SMALL_WORLDS) == resolved() | NEW_EDGES
+    assert reached(*WORLDS) == resolved() | NEW_EDGES
 
 
 # --- proof and exploration --------------------------------------------------------------------------------------------
@@ -143,13 +151,32 @@ def test_every_obligation_is_proved() -> None:
     assert proof.count > 3_000
 
 
-@pytest.mark.parametrize(("world", "states"), [(TASK_SMALL, 15_819), (TASK_SKIPPING, 2_585)], ids=["small", "skipping"])
+@pytest.mark.parametrize(
+    ("world", "states"),
+    [(TASK_SMALL, 15_819), (TASK_ASKED, 463), (TASK_AGAIN, 1_114), (TASK_SKIPPING, 13)],
+    ids=["small", "asked", "again", "skipping"],
+)
 def test_every_state_of_the_small_worlds_is_lawful(world: World, states: int) -> None:
     exploration = explored(world.name)
     assert exploration.complete
     assert exploration.states == states
     assert exploration.broken == ()
     assert (exploration.never_taken, exploration.unwitnessed, exploration.needless) == ((), (), ())
+
+
+def test_the_small_worlds_take_every_transition_and_show_every_witness() -> None:
+    seen = [explored(world.name) for world in SMALL_WORLDS]
+    taken = {name for exploration in seen for name, times in exploration.fired.items() if times}
+    assert {transition_name(*pair) for pair in TASK_CONTRACT.transitions()} <= taken
+    shown = {name for exploration in seen for name in exploration.local.witnessed}
+    assert {witness.name for witness in TASK_CONTRACT.witnesses} == shown
+
+
+def test_what_has_ended_is_left_by_revivals_only() -> None:
+    machine = TASK_CONTRACT.root
+    assert machine.terminal == ENDED
+    assert {name for row in machine.revivals.values() for name in row} == set(REVIVALS)
+    assert all(machine.acting_on(status) == machine.revivals[status] for status in ENDED)
 
 
 # --- the reading as a job ---------------------------------------------------------------------------------------------
@@ -163,7 +190,7 @@ def test_each_task_reads_as_one_job() -> None:
 
 
 def test_each_exception_is_taken() -> None:
-    taken = {(plain(before), event, after) for before, event, after in reached(*SMALL_WORLDS)}
+    taken = {(plain(before), event, after) for before, event, after in reached(*WORLDS)}
     for exception in TASK_AS_JOB_EXCEPTIONS:
         covered = {
             (before, event, after)

@@ -15,6 +15,7 @@ from fencepost_model.specification import Chapter
 from fencepost_model.terms import Bare, holds, value_of
 from fencepost_model.worlds import World
 from fencepost_verification.evidence import EXIT_UNKNOWN, Held, Taken, Unknown, exit_code
+from fencepost_verification.explore.local import explore_aggregate
 from fencepost_verification.mutants.judging import (
     Equivalent,
     Executioner,
@@ -24,6 +25,7 @@ from fencepost_verification.mutants.judging import (
     verdict_of,
 )
 from fencepost_verification.mutants.making import MERGED, Mutant, mutants_of
+from fencepost_verification.mutants.receptiveness import stuck_states
 from fencepost_verification.prove import smt
 from fencepost_verification.prove.smt import Answer
 
@@ -123,6 +125,14 @@ def test_a_statement_of_receptiveness_is_looked_at_in_every_state_of_a_world() -
     assert (fate.statement, fate.world) == ("due_row_can_be_picked", "hook-pair")
     (world,) = HOOK.small_worlds
     assert broken_at_the_end(fate, world)
+
+
+def test_receptiveness_is_not_looked_for_on_an_open_frontier() -> None:
+    (world,) = HOOK.small_worlds
+    cut_short = explore_aggregate(world, deepest=2)
+    with pytest.raises(ValueError, match="not explored to its end"):
+        stuck_states(cut_short, HOOK.contract.progress)
+    assert stuck_states(explore_aggregate(world), HOOK.contract.progress) == {}
 
 
 def test_what_nothing_notices_is_unknown_and_never_held() -> None:

@@ -28,7 +28,18 @@ from tests.verification.two_levels import (
 
 from fencepost_model.contract import Contract
 from fencepost_model.measures import lowered, never_negative
-from fencepost_model.shapes import Case, ForEach, Guard, Invariant, Operation, Progress
+from fencepost_model.shapes import (
+    Actor,
+    Assignment,
+    Case,
+    ForEach,
+    Guard,
+    Invariant,
+    Operation,
+    Progress,
+    Selection,
+    Variable,
+)
 from fencepost_model.terms import (
     AtMost,
     Const,
@@ -61,6 +72,18 @@ def with_also(operation: Operation, *also: ForEach) -> Contract:
     cases = tuple(replace(case, also=also) for case in operation.cases)
     operations = tuple(replace(o, cases=cases) if o.name == operation.name else o for o in TWO_LEVELS.operations)
     return replace(TWO_LEVELS, operations=operations, checked=False)
+
+
+RUN_ALONE = replace(RUN, of=None)
+
+
+def operation(name: str, over: tuple[Variable, ...], guard: Guard) -> Operation:
+    done = Case("done", (), (Assignment(FieldOf("request", "status"), Const("dropped")),), "toy")
+    return Operation(name, Actor.SYSTEM, Selection.NAMED, over, (guard,), (done,), "toy", "toy")
+
+
+def blocked(operation: Operation) -> Operation:
+    return replace(operation, guards=(*operation.guards, Guard("never", Truth(False), "toy", "toy")))
 
 
 def failing(proof: Proof) -> Mapping[str, Label | None]:
@@ -162,6 +185,34 @@ def test_somebody_who_can_act_at_once_is_found_among_any_number_of_members() -> 
     verdicts = {o.statement: o.verdict for o in proof.obligations if o.kind is Kind.PROGRESS}
     assert isinstance(verdicts["is_answered"], Held)
     assert not isinstance(verdicts["can_ask"], Held), "each request may have been asked for already"
+
+
+@pytest.mark.parametrize("over", [(RUN_ALONE,), (HOST, RUN)], ids=["unsaid", "said"])
+@pytest.mark.parametrize("acts_over", [(RUN_ALONE,), (HOST, RUN)], ids=["unsaid", "said"])
+def test_who_is_bound_to_act_may_leave_parents_unsaid(
+    over: tuple[Variable, ...], acts_over: tuple[Variable, ...]
+) -> None:
+    """An operation and a statement mean one entity by one name, whether or not they name what it belongs to."""
+    close = replace(CLOSE, over=acts_over)
+    operations = tuple(close if o.name == "close" else o for o in TWO_LEVELS.operations)
+    live = replace(TWO_LEVELS, operations=operations, progress=(replace(RECEPTIVE, over=over),), checked=False)
+    proof = prove(live, search=no_search)
+    assert [type(o.verdict) for o in proof.obligations if o.kind is Kind.PROGRESS] == [Held]
+    shy = replace(live, operations=tuple(blocked(o) if o.name == "close" else o for o in operations), checked=False)
+    (stuck,) = (o for o in prove(shy, search=no_search).obligations if o.kind is Kind.PROGRESS)
+    assert stuck.counterexample is not None
+
+
+def test_who_is_bound_to_act_may_leave_parents_of_parents_unsaid() -> None:
+    drop = operation("drop", (replace(REQUEST, of=None),), Guard("asked", is_(ASKED, "pending"), "toy", "toy"))
+    contract = replace(
+        TWO_LEVELS,
+        operations=(*TWO_LEVELS.operations, drop),
+        progress=(Progress("drops", "toy", (RUN_ALONE, REQUEST), is_(ASKED, "pending"), ("drop",), "toy"),),
+        checked=False,
+    )
+    proof = prove(contract, search=no_search)
+    assert [type(o.verdict) for o in proof.obligations if o.kind is Kind.PROGRESS] == [Held]
 
 
 def test_a_measure_is_lowered_by_the_operations_bound_to_it() -> None:

@@ -154,7 +154,8 @@ def explore(
         failures(Shown(verdict.statement, verdict) for verdict in verdicts if not isinstance(verdict, Held))
         console().print(
             f"{found.states:,} states{looked_at(found)}, {found.edges:,} edges, depth {found.depth}, "
-            f"{found.seconds:.2f} s, {found.states_per_second:,.0f} states/s, peak memory {found.peak_memory / 2**20:,.0f} MiB",
+            f"{found.seconds:.2f} s, {found.states_per_second:,.0f} states/s, "
+            f"peak memory {found.peak_memory / 2**20:,.0f} MiB",
             highlight=False,
         )
     finish(exit_code(verdicts))

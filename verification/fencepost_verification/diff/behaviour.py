@@ -314,6 +314,7 @@ class _Search:
 
     def run(self, remarks: Sequence[str]) -> Walk:
         """Walk to the end, or to the bound."""
+        unknown = [*remarks]
         frontiers = self._initial()
         depth = 0
         while any(len(frontier.ids) for frontier in frontiers.values()) and self.nodes <= MOST_NODES:
@@ -324,8 +325,12 @@ class _Search:
             for kind in (OLD, NEW):
                 if len(frontiers[kind].ids):
                     self._alone(kind, frontiers[kind], depth, pieces)
-            frontiers = {kind: self._fresh(kind, found) for kind, found in pieces.items()}
-        unknown = [*remarks]
+            try:
+                frontiers = {kind: self._fresh(kind, found) for kind, found in pieces.items()}
+            except WorldTooWide as fault:
+                # What was found before a counter ran away is true all the same.
+                unknown.append(f"{self.world} was walked for {depth} steps only: {fault}")
+                break
         if self.nodes > MOST_NODES:
             unknown.append(f"{self.world} was not walked to its end: it has more than {MOST_NODES:,} pairs of states")
         alone = len(self.seen[OLD]), len(self.seen[NEW])
@@ -446,12 +451,12 @@ class _Search:
         for old, new in np.unique(np.stack((by_old[pairs], by_new[pairs]), axis=1), axis=0):
             these = pairs[(by_old[pairs] == old) & (by_new[pairs] == new)]
             fields = [name for name, apart in differ.items() if apart[these].any()]
+            names = self.old.named(int(old)), self.new.named(int(new))
+            nodes = ids[sources[these]]
             if kind is Kind.CHANGED:
-                key = (kind, self.old.named(int(old)), self.new.named(int(new)))
-                self._note(key, ids[sources[these]], int(old), int(new), depth, fields)
+                self._note((kind, names[0], names[1]), nodes, int(old), int(new), depth, fields)
             else:
-                key = (kind, self.new.named(int(new)), self.old.named(int(old)))
-                self._note(key, ids[sources[these]], int(new), int(old), depth, fields)
+                self._note((kind, names[1], names[0]), nodes, int(new), int(old), depth, fields)
 
     def _note(
         self,
@@ -539,11 +544,11 @@ class _Search:
             root, steps = path(first.node)
             yield self._difference(kind, transition, becomes, first, root, steps)
         known = {(kind, transition) for kind, transition, _ in self.found}
-        for (side, transition), first in self.alone.items():
+        for (side, taken), first in self.alone.items():
             mine, other = (self.old, NEW) if side == OLD else (self.new, OLD)
             kind = Kind.REMOVED if side == OLD else Kind.ADDED
             name = mine.named(first.label)
-            if transition in self.taken[other] or transition in self.together[side] or (kind, name) in known:
+            if taken in self.taken[other] or taken in self.together[side] or (kind, name) in known:
                 continue
             root, steps = path(first.node)
             run = [label for label, _ in steps] if side == OLD else [label for _, label in steps]

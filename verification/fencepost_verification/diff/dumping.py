@@ -16,7 +16,7 @@ import importlib.util
 import json
 import pkgutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -88,13 +88,10 @@ def all_modules(failures: list[Exception]) -> Iterator[ModuleType]:
 def world_lists(module: ModuleType, contract: object) -> Iterator[tuple[str, tuple[Any, ...]]]:
     """The lists of worlds of a contract that a module defines."""
     for key in ("WORLDS", "SMALL_WORLDS"):
-        listed: Any = vars(module).get(key)
-        if (
-            isinstance(listed, tuple)
-            and listed
-            and all(getattr(each, "contract", None) is contract for each in cast(Any, listed))
-        ):
-            yield key, cast(tuple[Any, ...], listed)
+        listed: object = vars(module).get(key)
+        worlds = tuple(cast(Iterable[Any], listed)) if isinstance(listed, tuple) else ()
+        if worlds and all(getattr(each, "contract", None) is contract for each in worlds):
+            yield key, worlds
 
 
 def thing_of(path: Path, name: str) -> Any:

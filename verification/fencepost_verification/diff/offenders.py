@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TypeVar
 
 from fencepost_model.contract import Contract
@@ -72,7 +73,7 @@ def escapes(old: Chapter, new: Chapter, progress: Told = lambda name, done, tota
     found: list[Escape] = []
     for done, offender in enumerate(offenders):
         progress(offender.name, done, len(offenders))
-        moved = replace(offender, implementation=lambda o=offender: _moved(o, made_for, new.contract))
+        moved = replace(offender, implementation=partial(_moved, offender, made_for, new.contract))
         try:
             moved.implementation()
         except NoFault as none:

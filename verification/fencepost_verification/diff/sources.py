@@ -153,5 +153,5 @@ def _told(name: str, told: serial.Json) -> Source:
                 found[key].append(serial.rebuilt_world(world, contract))
             except ValueError as fault:
                 remarks.append(f"a world of {name} cannot be read: {fault}")
-    worlds, small, toured = (tuple(found[key]) for key in serial.WORLDS)
-    return Source(name, contract, worlds, small, toured, tuple(dict.fromkeys(remarks)))
+    all_of_it, small, toured = (tuple(found[key]) for key in serial.WORLDS)
+    return Source(name, contract, all_of_it, small, toured, tuple(dict.fromkeys(remarks)))

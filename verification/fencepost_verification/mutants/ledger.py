@@ -22,9 +22,9 @@ class Entry:
     """One line of the ledger.
 
     ``proof`` says how the statement is established: unbounded by induction, or in which worlds. ``kills`` are the
-    mutants that break it, ``alone`` those that break no other statement (though a witness or a transition may be lost with
-    it, which no implementation is judged by). ``follows_from`` names the statements that imply it,
-    where some do; ``checks`` the checks that look at it.
+    mutants that break it, ``alone`` those that break no other statement; a witness or a transition may be lost with it,
+    but no implementation is judged by those. ``follows_from`` names the statements that imply it, where some do;
+    ``checks`` the checks that look at it.
     """
 
     chapter: str

@@ -6,6 +6,8 @@ them is called, shows as a disagreement.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from enum import Enum
 from typing import Any
 
 import cvc5  # pyright: ignore[reportMissingTypeStubs]
@@ -20,20 +22,31 @@ class ScriptRefused(ValueError):
     """cvc5 cannot read a script, or takes a command of it for wrong; the message is its own."""
 
 
+class Looking(Enum):
+    """How a session goes about quantifiers."""
+
+    FOR_REASONS = "as cvc5 does when left to itself: instances that match terms of the question"
+    EVERYWHERE = "instances with all terms that there are, one after the other: finds proofs that matching misses"
+    FOR_FEW = "models in which each kind of entity has as few members as will do: finds examples"
+
+
+_OPTIONS: Mapping[Looking, tuple[str, ...]] = {
+    Looking.FOR_REASONS: (),
+    Looking.EVERYWHERE: ("enum-inst",),
+    Looking.FOR_FEW: ("finite-model-find",),
+}
+
+
 class Cvc5Session:
-    """A solver that reads SMT-LIB 2 piece by piece. ``milliseconds`` bounds each question, beyond it is *unknown*.
+    """A solver that reads SMT-LIB 2 piece by piece. ``milliseconds`` bounds each question, beyond it is *unknown*."""
 
-    With ``finite`` it looks for models in which each kind of entity has as few members as will do. That is how it can
-    tell that something quantified is possible, which it otherwise leaves open.
-    """
-
-    def __init__(self, milliseconds: int, *, finite: bool = False) -> None:
+    def __init__(self, milliseconds: int, looking: Looking = Looking.FOR_REASONS) -> None:
         terms: Any = _cvc5.TermManager()
         self._solver: Any = _cvc5.Solver(terms)
         self._solver.setOption("incremental", "true")
         self._solver.setOption("tlimit-per", str(milliseconds))
-        if finite:
-            self._solver.setOption("finite-model-find", "true")
+        for option in _OPTIONS[looking]:
+            self._solver.setOption(option, "true")
         self._symbols: Any = _cvc5.SymbolManager(terms)
         self._parser: Any = _cvc5.InputParser(self._solver, self._symbols)
 

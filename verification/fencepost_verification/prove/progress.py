@@ -110,8 +110,9 @@ class WaysOn:
 
     @cached_property
     def arguments(self) -> dict[str, dict[str, Symbol]]:
-        """Arbitrary arguments for each operation."""
-        return {operation.name: self.universe.parameters(operation) for operation, _ in self.ways}
+        """Arbitrary arguments for each operation that is bound to act, by its name."""
+        contract = self.universe.contract
+        return {name: self.universe.parameters(contract.operation(name)) for name in self.progress.bound}
 
     def supposed(self) -> Formula:
         """The statement's entities are live, and the arguments are well-formed."""
@@ -121,8 +122,8 @@ class WaysOn:
             (
                 live,
                 *(
-                    formula_of(call_well_formed(operation), universe.scope({}, params=self.arguments[operation.name]))
-                    for operation, _ in self.ways
+                    formula_of(call_well_formed(universe.contract.operation(name)), universe.scope({}, params=params))
+                    for name, params in self.arguments.items()
                 ),
             )
         )

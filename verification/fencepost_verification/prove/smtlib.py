@@ -12,6 +12,11 @@ obligation by itself, with the same hypothesis and one question.
 
 An obligation whose hypothesis cannot be true would hold of anything: so each section asks first whether it can. cvc5
 says *unsat* to a denial: held. *sat*: refuted. Anything else: unknown.
+
+Where terms quantify, cvc5 left to itself finds no models and not every instance that a proof needs. So what must be
+possible is asked of small populations first, without quantifiers (a *finite* universe, see ``universe``), and of all in
+search of a finite model only where they have no example. A denial that is left open is asked again with instances taken
+one after the other from all terms that there are, and then in search of a finite model, which would refute it.
 """
 
 from __future__ import annotations
@@ -26,12 +31,13 @@ from fencepost_model.contract import Contract
 from fencepost_model.shapes import Operation
 from fencepost_verification.evidence import Held, Refuted, Unknown, Verdict
 from fencepost_verification.prove import smt
-from fencepost_verification.prove.cvc5_session import Cvc5Session
+from fencepost_verification.prove.cvc5_session import Cvc5Session, Looking
 from fencepost_verification.prove.obligations import (
     Attempt,
     Goal,
     Kind,
     Step,
+    Supposition,
     all_suppositions,
     beginnings,
     called,
@@ -58,6 +64,7 @@ class Query:
     """One obligation as a question. ``denial`` must be impossible, or possible where ``wanted`` says so.
 
     ``possible`` is what the obligation supposes beside its section's hypothesis: that its entities are there.
+    ``example`` is the denial as it reads in a small population, where it has to be possible.
     """
 
     obligation: str
@@ -68,6 +75,7 @@ class Query:
     possible: Formula = True
     wanted: Answer = Answer.UNSATISFIABLE
     framed: bool = False
+    example: Formula = False
 
     @property
     def asked(self) -> bool:
@@ -77,12 +85,16 @@ class Query:
 
 @dataclass(frozen=True)
 class Section:
-    """Obligations with one hypothesis. ``everything`` says that all entities are there."""
+    """Obligations with one hypothesis. ``everything`` says that all entities are there.
+
+    ``of_few`` is the hypothesis as it reads in a small population; the same where no term quantifies.
+    """
 
     name: str
     hypothesis: tuple[Formula, ...]
     everything: Formula
     queries: tuple[Query, ...]
+    of_few: tuple[Formula, ...]
 
     @cached_property
     def _formulas(self) -> tuple[Formula, ...]:
@@ -92,8 +104,13 @@ class Section:
     @cached_property
     def head(self) -> str:
         """The declarations and the hypothesis."""
-        supposed = "\n".join(_assertion(formula) for formula in self.hypothesis if formula is not True)
-        return f"{_HEAD}{smt.declarations(self._formulas)}{supposed}\n"
+        return _head(self.hypothesis, self._formulas)
+
+    @cached_property
+    def head_of_few(self) -> str:
+        """The same for a small population."""
+        said = (formula for query in self.queries for formula in (query.example, query.possible))
+        return _head(self.of_few, (*self.of_few, self.everything, *said))
 
     def script(self) -> str:
         """One script for all: first whether the hypothesis can be true, then a question for each obligation."""
@@ -103,13 +120,16 @@ class Section:
 
     def alone(self, query: Query) -> str:
         """A script for one obligation: it asks whether what it supposes is possible, and then whether it can fail."""
-        formulas = (*self.hypothesis, query.possible, query.denial)
-        supposed = "\n".join(_assertion(formula) for formula in self.hypothesis if formula is not True)
         return (
-            f"{_HEAD}{smt.declarations(formulas)}{supposed}\n"
+            f"{_head(self.hypothesis, (*self.hypothesis, query.possible, query.denial))}"
             f"{_question(f'what is supposed by: {query.obligation}', query.possible)}"
             f"{_question(query.obligation, query.denial)}"
         )
+
+
+def _head(hypothesis: Sequence[Formula], formulas: Sequence[Formula]) -> str:
+    supposed = "\n".join(_assertion(formula) for formula in hypothesis if formula is not True)
+    return f"{_HEAD}{smt.declarations(formulas)}{supposed}\n"
 
 
 def _assertion(formula: Formula) -> str:
@@ -125,45 +145,45 @@ def _question(name: str, formula: Formula) -> str:
 
 def sections(contract: Contract) -> Iterator[Section]:
     """Every obligation of a contract that a solver decides, in the order in which ``prover`` decides them."""
-    universe = Universe(contract, keys_of(contract), milliseconds=1)
+    keys = keys_of(contract)
+    universe = Universe(contract, keys, milliseconds=1)
+    small = Universe(contract, keys, milliseconds=1, finite=True) if universe.quantified else universe
     everything = smt.conj(universe.present(universe.entities))
-    lawful = (universe.background, *(said for _, said in universe.lawful))
+    lawful, lawful_few = ((each.background, *(said for _, said in each.lawful)) for each in (universe, small))
     for beginning in beginnings(universe):
         rows = tuple(smt.implies(universe.there(key), said) for key, said in beginning.rows.items())
         goals = list(initial_goals(universe, beginning))
-        yield Section(
-            beginning.name,
-            (universe.background, *rows),
-            everything,
-            tuple(_query(universe, goal, frozenset()) for goal in goals),
+        hypothesis = (universe.background, *rows)
+        queries = tuple(_query(universe, goal, frozenset()) for goal in goals)
+        yield Section(beginning.name, hypothesis, everything, queries, hypothesis)
+
+    def section(step: Step, of_few: Step) -> Section:
+        goals = [*inductive_goals(universe, step, frame=True), *step_goals(universe, step)]
+        queries = tuple(_query(universe, goal, step.keys) for goal in goals)
+        return Section(
+            step.name, (*lawful, step.hypothesis), everything, queries, (*lawful_few, of_few.hypothesis)
         )
-    steps = [tick_of(universe)]
-    yield _steps(universe, lawful, everything, steps[0])
+
+    steps = [(tick_of(universe), tick_of(small))]
+    yield section(*steps[0])
     for operation in contract.operations:
-        call = called(universe, operation)
-        yield Section(
-            operation.name,
-            (*lawful, call.allowed()),
-            everything,
-            tuple(_query(universe, goal, call.keys) for goal in case_goals(call)),
-        )
+        call, of_few = called(universe, operation), called(small, operation)
+        queries = tuple(_query(universe, goal, call.keys) for goal in case_goals(call))
+        supposed, supposed_few = (*lawful, call.allowed()), (*lawful_few, of_few.allowed())
+        yield Section(operation.name, supposed, everything, queries, supposed_few)
         for case in operation.cases:
-            steps.append(step_of(universe, call, case))
-            yield _steps(universe, lawful, everything, steps[-1])
-    yield Section("what is supposed occurs", lawful, everything, tuple(_occurrences(universe, steps)))
+            steps.append((step_of(universe, call, case), step_of(small, of_few, case)))
+            yield section(*steps[-1])
+    occurrences = tuple(_occurrences(universe, small, steps))
+    yield Section("what is supposed occurs", lawful, everything, occurrences, lawful_few)
     for progress in contract.progress:
         ways = WaysOn(universe, progress)
         present = smt.conj(universe.present(ways.keys))
         name = f"{progress.name}: {' or '.join(progress.bound)}"
         denial = smt.conj((present, ways.none_ever()))
         query = Query(name, Kind.PROGRESS, None, progress.name, denial, present)
-        yield Section(progress.name, (*lawful, ways.supposed()), present, (query,))
-
-
-def _steps(universe: Universe, lawful: Sequence[Formula], everything: Formula, step: Step) -> Section:
-    goals = [*inductive_goals(universe, step, frame=True), *step_goals(universe, step)]
-    queries = tuple(_query(universe, goal, step.keys) for goal in goals)
-    return Section(step.name, (*lawful, step.hypothesis), everything, queries)
+        few = (*lawful_few, WaysOn(small, progress).supposed())
+        yield Section(progress.name, (*lawful, ways.supposed()), present, (query,), few)
 
 
 def _query(universe: Universe, goal: Goal, keys: frozenset[str]) -> Query:
@@ -180,20 +200,27 @@ def _present(universe: Universe, keys: frozenset[str], attempt: Attempt) -> Form
     return smt.conj(universe.present(keys | set(attempt.placement.values())))
 
 
-def _occurrences(universe: Universe, steps: Sequence[Step]) -> Iterator[Query]:
+def _occurrences(universe: Universe, small: Universe, steps: Sequence[tuple[Step, Step]]) -> Iterator[Query]:
     """What statements suppose, in a lawful state or in one of the steps."""
     for supposition in all_suppositions(universe.contract):
-        ways: list[Formula] = []
-        for step in steps if needs_step(supposition.term) else (None,):
-            keys = step.keys if step is not None else frozenset[str]()
-            supposed = step.hypothesis if step is not None else True
-            ways.extend(
-                smt.conj((_present(universe, keys, attempt), supposed, attempt.asked))
-                for attempt in supposition.occurrences(universe, step)
-            )
+        in_steps = needs_step(supposition.term)
+        denial = _occurrence(universe, supposition, [step for step, _ in steps] if in_steps else [None])
+        example = _occurrence(small, supposition, [of_few for _, of_few in steps] if in_steps else [None])
         name = f"what {supposition.statement.name} supposes occurs ({supposition.number})"
         statement = supposition.statement.name
-        yield Query(name, Kind.OCCURS, None, statement, smt.disj(ways), wanted=Answer.SATISFIABLE)
+        yield Query(name, Kind.OCCURS, None, statement, denial, wanted=Answer.SATISFIABLE, example=example)
+
+
+def _occurrence(universe: Universe, supposition: Supposition, steps: Sequence[Step | None]) -> Formula:
+    ways: list[Formula] = []
+    for step in steps:
+        keys = step.keys if step is not None else frozenset[str]()
+        supposed = step.hypothesis if step is not None else True
+        ways.extend(
+            smt.conj((_present(universe, keys, attempt), supposed, attempt.asked))
+            for attempt in supposition.occurrences(universe, step)
+        )
+    return smt.disj(ways)
 
 
 # --- a second opinion -------------------------------------------------------------------------------------------------
@@ -230,41 +257,61 @@ class _Asked:
 
 def _opinions(section: Section, milliseconds: int) -> list[tuple[Query, Verdict]]:
     asking = _Asking(section, milliseconds)
-    (possible, *said) = asking.answers(section.script())
-    waiting = iter(said)
+    possible = asking.possible(section.everything, section.everything)
     verdicts: list[tuple[Query, Verdict]] = []
     for query in section.queries:
         told = query.statement or query.obligation
-        answer = next(waiting) if query.asked else Answer.UNSATISFIABLE
+        if query.wanted is Answer.SATISFIABLE:
+            verdicts.append((query, _verdict(query, told, asking.possible(query.example, query.denial), possible)))
+            continue
+        answer = asking.denied(query.denial) if query.asked else Answer.UNSATISFIABLE
         supposed = possible
-        if query.wanted is Answer.UNSATISFIABLE and possible is not Answer.SATISFIABLE:
+        if possible is not Answer.SATISFIABLE:
             # With all entities there at once it cannot be, or is not known to be: perhaps with those of this one.
-            supposed = asking.possible(query.possible)
+            supposed = asking.possible(query.possible, query.possible)
         verdicts.append((query, _verdict(query, told, answer, supposed)))
     return verdicts
 
 
 class _Asking:
-    """The questions of one section; what cvc5 leaves open is asked again in search of a finite model."""
+    """The questions of one section, each put to one session after another until one has an answer."""
 
     def __init__(self, section: Section, milliseconds: int) -> None:
         self._section = section
         self._milliseconds = milliseconds
+        self._sessions: dict[Looking, Cvc5Session] = {}
+        self._few: Cvc5Session | None = None
         self._known: dict[Formula, Answer] = {}
 
-    def answers(self, script: str) -> list[Answer]:
-        """The answers to a script."""
-        first = Cvc5Session(self._milliseconds).run(script)
-        if Answer.UNKNOWN not in first:
-            return first
-        again = Cvc5Session(self._milliseconds, finite=True).run(script)
-        return [new if old is Answer.UNKNOWN else old for old, new in zip(first, again, strict=True)]
-
-    def possible(self, formula: Formula) -> Answer:
+    def possible(self, of_few: Formula, formula: Formula) -> Answer:
         """Whether a formula is possible under the section's hypothesis; each is asked once."""
         if formula not in self._known:
-            (self._known[formula],) = self.answers(self._section.head + _question("possible", formula))
+            self._known[formula] = self._possible(of_few, formula)
         return self._known[formula]
+
+    def denied(self, formula: Formula) -> Answer:
+        """Whether a formula is possible that should not be."""
+        return self._first(formula, Looking.FOR_REASONS, Looking.EVERYWHERE, Looking.FOR_FEW)
+
+    def _possible(self, of_few: Formula, formula: Formula) -> Answer:
+        if self._section.of_few is self._section.hypothesis:
+            return self._first(formula, Looking.FOR_REASONS, Looking.FOR_FEW)
+        if self._few is None:
+            self._few = Cvc5Session(self._milliseconds)
+            self._few.run(self._section.head_of_few)
+        if self._few.run(_question("possible", of_few)) == [Answer.SATISFIABLE]:
+            return Answer.SATISFIABLE
+        return self._first(formula, Looking.FOR_FEW, Looking.EVERYWHERE)
+
+    def _first(self, formula: Formula, *ways: Looking) -> Answer:
+        for looking in ways:
+            if looking not in self._sessions:
+                self._sessions[looking] = Cvc5Session(self._milliseconds, looking)
+                self._sessions[looking].run(self._section.head)
+            (answer,) = self._sessions[looking].run(_question("possible", formula))
+            if answer is not Answer.UNKNOWN:
+                return answer
+        return Answer.UNKNOWN
 
 
 def _verdict(query: Query, told: str, answer: Answer, supposed: Answer) -> Verdict:

@@ -138,14 +138,24 @@ def keys_changed(contract: Contract, operation: Operation) -> frozenset[str]:
 def bound_placements(contract: Contract, progress: Progress, operation: Operation) -> Iterator[Placement]:
     """On which entities an operation is called that is bound to act on those of a progress statement.
 
-    Where the two name a variable alike they mean one entity. A further variable of the operation stands for an
-    arbitrary further entity.
+    Where the two name a variable alike they mean one entity, and so they do of what it belongs to, by whatever name or
+    none. A further variable of the operation stands for an arbitrary further entity.
     """
     (named, *_) = placements(contract, progress.over)
+    implied = _belonged_to(completed(contract, operation.over), named)
     for placement in placements(contract, operation.over, frozenset(named.values())):
-        further = {key for name, key in placement.items() if name not in named and "/" in key}
+        further = {key for name, key in placement.items() if name not in implied and "/" in key}
         if all(named.get(name, key) == key for name, key in placement.items()) and not further & set(named.values()):
             yield placement
+
+
+def _belonged_to(over: Sequence[Variable], named: Iterable[str]) -> frozenset[str]:
+    """The names given and those of all variables that the variables so named belong to."""
+    found = set(named)
+    for variable in reversed(over):
+        if variable.name in found and variable.of is not None:
+            found.add(variable.of)
+    return frozenset(found)
 
 
 def quantifies(contract: Contract) -> bool:
@@ -253,7 +263,7 @@ class Universe:
             declared = self._declared[(entity.machine, name)]
 
             def leaf(suffix: str, sort: smt.SortOf) -> Expression:
-                if not self.quantified:
+                if self.finite:
                     return smt.constant(f"{entity.key}.{name}{suffix}", sort)
                 return smt.apply(self.mapping(entity.machine, name + suffix, sort), entity.handle)
 
