@@ -11,10 +11,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from fencepost_model.specification import SPECIFICATION, Chapter
+from fencepost_verification.appendix_results import appendix_of
 from fencepost_verification.catalogue import Told
 from fencepost_verification.checklist import Checklist, verdict_on
 from fencepost_verification.conformance.capabilities import INJECTED_CLOCK, INSPECT, JOB, PROTOCOL, Capability
 from fencepost_verification.conformance.protocol import schema
+from fencepost_verification.documents.appendices import appendix_files
 from fencepost_verification.documents.book import Book
 from fencepost_verification.documents.evidence_input import (
     CapabilityText,
@@ -104,7 +106,8 @@ def evidence(done: Checklist, runs: Mapping[str, Samples]) -> tuple[Evidence, ..
 def book_of(done: Checklist, runs: Mapping[str, Samples]) -> Book:
     """The generated part of the site."""
     main, *others = evidence(done, runs)
-    return Book(main, others, Pages(main).word_files())
+    appendices = appendix_files(appendix_of(done), (main, *others))
+    return Book(main, others, {**Pages(main).word_files(), **appendices})
 
 
 def measurements(done: Checklist) -> Iterator[Measurement]:

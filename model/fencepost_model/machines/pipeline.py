@@ -685,9 +685,7 @@ NODE_TABLE: Mapping[str, tuple[str, ...]] = {
     CANCELLED: (),
     SKIPPED: (),
 }
-NODE_REVIVALS: Mapping[str, tuple[str, ...]] = {
-    status: ("retry_node",) for status in (FAILED, STOPPED, CANCELLED, SKIPPED)
-}
+NODE_REVIVALS: Mapping[str, tuple[str, ...]] = dict.fromkeys((FAILED, STOPPED, CANCELLED, SKIPPED), ("retry_node",))
 
 RUN_MACHINE = Machine(
     name="run",
@@ -984,11 +982,17 @@ STEP_PROPERTIES: tuple[StepProperty, ...] = (
         "told_anew_after_a_repair",
         "§6 a repaired upstream revives",
         (RUN, NODE, OTHER, EDGE_OF_OTHER),
-        implies(
-            all_of(Equal(edge("because"), node("node_id")), is_one(other("status", after=True), BLOCKED)),
-            Missing(edge("outcome", after=True)),
+        all_of(
+            implies(
+                all_of(Equal(edge("because"), node("node_id")), is_one(other("status", after=True), BLOCKED)),
+                Missing(edge("outcome", after=True)),
+            ),
+            implies(
+                Not(Equal(edge("because"), node("node_id"))),
+                all_of(*(Same(edge(name), edge(name, after=True)) for name in ("outcome", "because", "data"))),
+            ),
         ),
-        "After a repair nothing is held against what waits on account of the old failure.",
+        "After a repair nothing is held against what waits on account of the old failure; all else that was told stands.",
         of="retry_node",
     ),
     *(
@@ -1130,7 +1134,7 @@ STEP_PROPERTIES: tuple[StepProperty, ...] = (
         "dropped_once",
         "§6 prune",
         (RUN, NODE),
-        all_of(Not(Holds(node("pruned"))), node_is(SUCCEEDED)),
+        all_of(Not(Holds(node("pruned"))), Holds(node_after("pruned")), node_is(SUCCEEDED)),
         "A record is dropped once.",
         of="prune",
     ),

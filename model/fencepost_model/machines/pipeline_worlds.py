@@ -57,11 +57,22 @@ CHAIN = World(
     unreached=frozenset({"released_beside_a_failure", "place_wanted"}),
 )
 
+CLEAN_UP = World(
+    name="pipeline-clean-up",
+    meaning="three nodes in a row, the last of which cleans up after the end of the second, under fail_fast",
+    contract=PIPELINE_CONTRACT,
+    population=pipeline({"a": (ALL_SUCCEEDED, ()), "b": (ALL_SUCCEEDED, ("a",)), "c": (ALL_ENDED, ("b",))}, 1),
+    horizon=0,
+    arguments=ARGUMENTS,
+    settings={"policy": FAIL_FAST},
+    untaken=frozenset({"conclude/quorum_met", "conclude/quorum_missed"}),
+)
+
 FAN_IN = World(
     name="pipeline-fan-in",
-    meaning="two nodes and one that waits for the success of either, under fail_fast, in one place",
+    meaning="two nodes and one that waits for the success of either, under fail_fast, in two places",
     contract=PIPELINE_CONTRACT,
-    population=pipeline({"a": (ANY_SUCCEEDED, ()), "b": (ALL_SUCCEEDED, ()), "c": (ANY_SUCCEEDED, ("a", "b"))}, 1),
+    population=pipeline({"a": (ANY_SUCCEEDED, ()), "b": (ALL_SUCCEEDED, ()), "c": (ANY_SUCCEEDED, ("a", "b"))}, 2),
     horizon=0,
     arguments=ARGUMENTS,
     settings={"policy": FAIL_FAST},
@@ -89,8 +100,8 @@ AFTERWARDS = World(
     unreached=frozenset({"fallen_because_of_another"}),
 )
 
-WORLDS: tuple[World, ...] = (CHAIN, FAN_IN, AFTERWARDS)
+WORLDS: tuple[World, ...] = (CHAIN, CLEAN_UP, FAN_IN, AFTERWARDS)
 """The worlds that can be named on a command line."""
 
-SMALL_WORLDS: tuple[World, ...] = (CHAIN, FAN_IN, AFTERWARDS)
+SMALL_WORLDS: tuple[World, ...] = WORLDS
 """The worlds in which each guard is dropped in turn; together they take every transition."""

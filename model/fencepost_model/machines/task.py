@@ -22,8 +22,8 @@ that stops: the first of stop and cancel stays, and either takes the place of a 
 started is recorded and takes effect when the task is queued or when its carrier reports its start.
 
 The six last statuses are terminal: nothing leaves them of its own accord. They are left by *revivals* only (retry,
-forced retry, skip after a failure, reset), operations that stand in a table of their own, and ``ended_left_by_revivals``
-says where those may lead.
+forced retry, skip after a failure, reset). These are operations that stand in a table of their own, and
+``ended_left_by_revivals`` says where they may lead.
 
 Time-outs and back-off are events of the supervisor here. That their clocks stand still while a task is queued or paused
 (D-12) shows in the statuses that answer them. Each verb names the version of the row that its caller has read (on a

@@ -138,6 +138,24 @@ def test_a_field_that_nothing_looks_at_is_compared_all_the_same() -> None:
     assert told(walked(old, new)) == plain_differences(old, new, replace(SMALL, contract=new))
 
 
+def test_no_difference_hides_in_a_state_that_was_taken_for_another() -> None:
+    """A remark decides nothing, so a payment with one is taken for one without; only the former shows who clears it."""
+    (payment,) = APPROVAL.machines
+    noted = replace(payment, fields=(*payment.fields, Field("remark", Sort.TEXT, "what somebody said")))
+    remark = FieldOf("payment", "remark")
+    base = replace(APPROVAL, machines=(noted,), checked=False)
+    lapse = base.operation("lapse")
+    said = replace(lapse.cases[0], name="said", effect=(Assignment(remark, Const("hm")),))
+    asked = replace(APPROVAL.operation("approve").guards[0], name="asked")
+    new = with_operation(base, replace(lapse, name="say", guards=(asked,), cases=(said,)))
+    confirm = new.operation("confirm").cases[0].effect
+    old = with_effect(new, "confirm", *confirm, Assignment(remark, Const(None)))
+    one = only(walked(old, new))
+    assert (one.kind, one.fields) == (Kind.CHANGED, ("payment.remark",))
+    assert str(one.trace) == "ask ; say ; approve ; confirm"
+    assert told(walked(old, new)) == plain_differences(old, new, replace(SMALL, contract=new))
+
+
 def test_a_parameter_that_is_new_is_no_difference_until_it_does_something() -> None:
     ask = APPROVAL.operation("ask")
     extra = Parameter("extra", Sort.DURATION, "more patience")
@@ -183,6 +201,18 @@ def test_what_was_found_before_a_number_ran_away_is_told_and_the_rest_is_unknown
     one = only(found)
     assert (one.kind, one.ends) == (Kind.CHANGED, {"payment.due_at": (2, 1000)})
     assert "walked for 1 steps only: due_at leaves the range" in found.unknown[0]
+
+
+def test_fixed_fields_that_one_side_lacks_are_given_to_the_other_alone() -> None:
+    (payment,) = APPROVAL.machines
+    kind = Field("currency", Sort.TEXT, "what it is paid in", nullable=False, fixed=True)
+    new = replace(APPROVAL, machines=(replace(payment, fields=(*payment.fields, kind)),), checked=False)
+    population = Population(Member("payment", "payment", {"currency": "euro"}))
+    world = replace(SMALL, contract=new, population=population)
+    for found in (compared(APPROVAL, new, (world,), (SMALL,)), compared(new, APPROVAL, (SMALL,), (world,))):
+        assert found.differences == ()
+        assert found.unknown == ()
+        assert found.walks[0].joint > 60
 
 
 def test_contracts_about_different_roots_cannot_be_walked() -> None:

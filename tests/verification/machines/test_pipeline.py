@@ -6,7 +6,7 @@ import pytest
 
 from fencepost_model.aggregation import ENDED, Policy, aggregated
 from fencepost_model.machines.pipeline import NODE_STATUSES, PIPELINE_CONTRACT, TASK_AS_NODE
-from fencepost_model.machines.pipeline_worlds import AFTERWARDS, CHAIN, FAN_IN
+from fencepost_model.machines.pipeline_worlds import AFTERWARDS, CHAIN, CLEAN_UP, FAN_IN
 from fencepost_model.machines.task import STATUSES
 from fencepost_model.worlds import World
 from fencepost_verification.explore.world import explore
@@ -20,7 +20,9 @@ def test_every_obligation_is_proved() -> None:
 
 
 @pytest.mark.parametrize(
-    ("world", "states"), [(CHAIN, 776), (FAN_IN, 2_078), (AFTERWARDS, 4_168)], ids=["chain", "fan-in", "quorum"]
+    ("world", "states"),
+    [(CHAIN, 776), (CLEAN_UP, 3_473), (FAN_IN, 2_494), (AFTERWARDS, 4_168)],
+    ids=["chain", "clean-up", "fan-in", "quorum"],
 )
 def test_every_state_is_lawful_and_every_run_judged_as_the_function_does(world: World, states: int) -> None:
     exploration = explore(world)

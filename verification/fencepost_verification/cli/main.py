@@ -1,38 +1,78 @@
-"""The entry point of ``fencepost-verify``: one command for each kind of evidence."""
+"""The entry point of ``fencepost-verify``: one command for each kind of evidence.
+
+A command is imported when it is called for. Each needs its own engines (a solver, another solver, a database, a site
+generator), and none of them should wait for those of the others.
+"""
 
 from __future__ import annotations
 
+import importlib
 import sys
 import traceback
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, cast
 
 import typer
+from typer.core import TyperGroup
 
-from fencepost_verification.cli import checks, differing, exporting, finding, judging, publishing
 from fencepost_verification.evidence import EXIT_UNKNOWN
+
+if TYPE_CHECKING:
+    from click import Command, Context
+
+COMMANDS: Mapping[str, str] = {
+    "prove": "checks:prove",
+    "explore": "checks:explore",
+    "necessity": "checks:necessity",
+    "diff": "differing:diff",
+    "findings": "finding:findings",
+    "mutants": "finding:mutants",
+    "ledger": "finding:ledger",
+    "smoke": "judging:smoke",
+    "conform": "judging:conform",
+    "offenders": "judging:offenders",
+    "schema": "judging:schema",
+    "export": "exporting:export",
+    "documents": "publishing:documents",
+    "verify": "publishing:verify",
+    "all": "publishing:all_checks",
+}
+"""Where each command stands, as ``module:function`` or ``module:group`` of this package, in the order of the help."""
+
+
+class Commands(TyperGroup):
+    """The commands by name, each imported when it is asked for."""
+
+    def list_commands(self, ctx: Context) -> list[str]:
+        """Their names."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Context, cmd_name: str) -> Command | None:
+        """The command of that name, or None."""
+        if cmd_name not in COMMANDS:
+            return None
+        module, _, name = COMMANDS[cmd_name].partition(":")
+        found = getattr(importlib.import_module(f"fencepost_verification.cli.{module}"), name)
+        if not isinstance(found, typer.Typer):
+            alone = typer.Typer(add_completion=False, rich_markup_mode=None)
+            alone.command(cmd_name)(found)
+            found = alone
+        return cast("Command", typer.main.get_command(found))
+
 
 app = typer.Typer(
     name="fencepost-verify",
-    help="The evidence for the durable-job contract: proofs, exploration, and the judging of implementations.",
+    cls=Commands,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-app.command()(checks.prove)
-app.command()(checks.explore)
-app.command()(checks.necessity)
-app.command()(differing.diff)
-app.command()(finding.findings)
-app.command()(finding.mutants)
-app.command()(finding.ledger)
-app.command()(judging.smoke)
-app.command()(judging.conform)
-app.command()(judging.offenders)
-app.command()(judging.schema)
-app.add_typer(exporting.export)
-app.command()(publishing.documents)
-app.command()(publishing.verify)
-app.command("all")(publishing.all_checks)
+
+
+@app.callback()
+def evidence() -> None:
+    """The evidence for the durable-job contract: proofs, exploration, and the judging of implementations."""
 
 
 def main() -> None:

@@ -8,7 +8,7 @@ operation for which nobody offers an argument is called on neither side, and tha
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from fencepost_model.contract import Contract
@@ -84,6 +84,7 @@ def _side(base: World, contract: Contract, given: _Arguments, without: set[str],
         raise NothingShared(f"{told}, which {contract.name} of one side lacks: compare contracts about the same root")
     kept = [slot.index for slot in base.population.slots if _is_kept(base.population, slot.index, machines)]
     own = next((world for world in donors if world.contract is contract and world.name == base.name), None)
+    known = {slot.label: slot.fixed for slot in own.population.slots} if own else {}
     profile: dict[str, Value] = (own.profile() if own else contract.defaults()) | {
         name: value for name, value in base.profile().items() if name in contract.defaults()
     }
@@ -91,7 +92,7 @@ def _side(base: World, contract: Contract, given: _Arguments, without: set[str],
     world = replace(
         base,
         contract=contract,
-        population=Population(_trimmed(base.population.root, machines), 1),
+        population=Population(_member(base.population.root, contract, known), 1),
         arguments=given,
         settings=profile,
         without=frozenset(without & names),
@@ -101,8 +102,19 @@ def _side(base: World, contract: Contract, given: _Arguments, without: set[str],
     return Fitted(world, tuple(kept))
 
 
-def _trimmed(member: Member, machines: set[str]) -> Member:
-    return replace(member, members=tuple(_trimmed(m, machines) for m in member.members if m.machine in machines))
+def _member(member: Member, contract: Contract, known: Mapping[str, Mapping[str, Value]]) -> Member:
+    """A member with what belongs to it, as far as a contract has machines and fixed fields for it.
+
+    A fixed field that the world does not give comes from ``known``, by the label of the member.
+    """
+    machines = {machine.name: machine for machine in contract.machines}
+    given = {**known.get(member.label, {}), **member.fixed}
+    names = [field.name for field in machines[member.machine].fields if field.fixed]
+    return replace(
+        member,
+        fixed={name: given[name] for name in names if name in given},
+        members=tuple(_member(inner, contract, known) for inner in member.members if inner.machine in machines),
+    )
 
 
 def _is_kept(population: Population, index: int, machines: set[str]) -> bool:

@@ -159,8 +159,13 @@ def _title(name: str) -> str:
 
 def _few(names: Sequence[str]) -> str:
     """The first few of many names."""
-    shown = ", ".join(named(name) for name in names[:FEW])
-    return f"{shown}, …" if len(names) > FEW else shown
+    return _few_links([named(name) for name in names])
+
+
+def _few_links(shown: Sequence[str]) -> str:
+    """The first few of many, as HTML, and how many more there are."""
+    more = len(shown) - FEW
+    return ", ".join(shown[:FEW]) + (f" and {more} more" if more > 0 else "")
 
 
 class _Appendices:
@@ -353,7 +358,7 @@ class _Appendices:
                 {
                     "name": _mutant_link(shelf, mutant),
                     "first": _statement_link(shelf, broken[0]) if broken else "",
-                    "others": len(broken) - 1 if len(broken) > 1 else "nothing",
+                    "others": _few_links([_statement_link(shelf, name) for name in broken[1:]]),
                 }
                 for mutant, broken in by_guard(report).items()
             ],

@@ -24,7 +24,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 from fencepost_model.contract import Contract
@@ -128,8 +128,14 @@ class Section:
 
 
 def _head(hypothesis: Sequence[Formula], formulas: Sequence[Formula]) -> str:
-    supposed = "\n".join(_assertion(formula) for formula in hypothesis if formula is not True)
+    supposed = "\n".join(_supposed(formula) for formula in hypothesis if formula is not True)
     return f"{_HEAD}{smt.declarations(formulas)}{supposed}\n"
+
+
+@lru_cache(maxsize=512)
+def _supposed(formula: Formula) -> str:
+    """An assertion that is written again and again: every transition supposes the same lawful state."""
+    return _assertion(formula)
 
 
 def _assertion(formula: Formula) -> str:
