@@ -49,6 +49,7 @@ def appendix_of(done: Checklist, chapters: Sequence[Chapter] = SPECIFICATION) ->
         updates=done.updates if "update predicates" in verdicts else None,
         clocks=clocks or None,
         answers=done.answers if "fairness" in verdicts else None,
+        instants=done.instants,
         measures=None if measured is None else [MeasureResult(JOB_MEASURED, each, measured) for each in MEASURES],
     )
 

@@ -28,7 +28,7 @@ from fencepost_verification.conformance.offenders import OffenderReport, judge_o
 from fencepost_verification.conformance.report import ConformanceReport
 from fencepost_verification.conformance.run import run_conformance
 from fencepost_verification.evidence import EXIT_HELD, Held, Refuted, Unknown, Verdict, exit_code
-from fencepost_verification.explore.fairness import Answer, answered
+from fencepost_verification.explore.fairness import Answer, Instant, answered, relative_graph, within_one_instant
 from fencepost_verification.explore.necessity import Finding as Reason
 from fencepost_verification.explore.necessity import verdict_of as verdict_on_reason
 from fencepost_verification.explore.world import Exploration
@@ -102,6 +102,7 @@ class Checklist:
     reports: dict[str, ConformanceReport] = field(default_factory=dict[str, ConformanceReport])
     offenders: OffenderReport | None = None
     symmetric: Exploration | None = None
+    instants: dict[str, Instant] = field(default_factory=dict[str, Instant])
 
     def run(self, name: str, asks: str, check: Callable[[], Iterable[Verdict]]) -> None:
         """Run one check and note its outcome."""
@@ -249,9 +250,13 @@ def of_relations(done: Checklist) -> None:
 
     def ended() -> Iterator[Verdict]:
         for question in QUESTIONS:
-            answer = answered(question)
+            graph = relative_graph(question.world, question.contract)
+            answer = answered(question, graph)
             done.answers.append(answer)
             yield answer.verdict()
+            if question.contract is None and question.world.name not in done.instants:
+                done.instants[question.world.name] = within_one_instant(graph)
+                yield done.instants[question.world.name].verdict()
 
     done.run("fairness", "what ends under weak fairness, and what goes round for ever", ended)
 

@@ -992,7 +992,7 @@ STEP_PROPERTIES: tuple[StepProperty, ...] = (
                 all_of(*(Same(edge(name), edge(name, after=True)) for name in ("outcome", "because", "data"))),
             ),
         ),
-        "After a repair nothing is held against what waits on account of the old failure; all else that was told stands.",
+        "After a repair nothing is held against what waits on account of the old failure; all else told stands.",
         of="retry_node",
     ),
     *(
