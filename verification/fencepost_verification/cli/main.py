@@ -10,15 +10,12 @@ import importlib
 import sys
 import traceback
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, cast
+from typing import Any
 
 import typer
 from typer.core import TyperGroup
 
 from fencepost_verification.evidence import EXIT_UNKNOWN
-
-if TYPE_CHECKING:
-    from click import Command, Context
 
 COMMANDS: Mapping[str, str] = {
     "prove": "checks:prove",
@@ -43,11 +40,11 @@ COMMANDS: Mapping[str, str] = {
 class Commands(TyperGroup):
     """The commands by name, each imported when it is asked for."""
 
-    def list_commands(self, ctx: Context) -> list[str]:
+    def list_commands(self, ctx: Any) -> list[str]:
         """Their names."""
         return list(COMMANDS)
 
-    def get_command(self, ctx: Context, cmd_name: str) -> Command | None:
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """The command of that name, or None."""
         if cmd_name not in COMMANDS:
             return None
@@ -57,7 +54,7 @@ class Commands(TyperGroup):
             alone = typer.Typer(add_completion=False, rich_markup_mode=None)
             alone.command(cmd_name)(found)
             found = alone
-        return cast("Command", typer.main.get_command(found))
+        return typer.main.get_command(found)
 
 
 app = typer.Typer(

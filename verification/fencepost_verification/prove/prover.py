@@ -424,10 +424,11 @@ class _Prover:
                 answers[entities] = supposed.possible(*universe.present(entities or {self.contract.root.name}))
             seen = {answers[entities] for entities in spoken_of}
             if Answer.SATISFIABLE not in seen:
+                why = f"the solver cannot tell whether what {goal.name!r} supposes is possible"
                 reasons[goal.name] = (
                     f"{VACUOUS}: what {goal.name!r} supposes is impossible"
                     if seen == {Answer.UNSATISFIABLE}
-                    else f"the solver cannot tell whether what {goal.name!r} supposes is possible: {supposed.decides.reason()}"
+                    else f"{why}: {supposed.decides.reason()}"
                 )
         return reasons
 

@@ -166,9 +166,7 @@ def sections(contract: Contract) -> Iterator[Section]:
     def section(step: Step, of_few: Step) -> Section:
         goals = [*inductive_goals(universe, step, frame=True), *step_goals(universe, step)]
         queries = tuple(_query(universe, goal, step.keys) for goal in goals)
-        return Section(
-            step.name, (*lawful, step.hypothesis), everything, queries, (*lawful_few, of_few.hypothesis)
-        )
+        return Section(step.name, (*lawful, step.hypothesis), everything, queries, (*lawful_few, of_few.hypothesis))
 
     steps = [(tick_of(universe), tick_of(small))]
     yield section(*steps[0])
