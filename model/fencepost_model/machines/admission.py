@@ -983,7 +983,7 @@ GROUP_CONTRACT = Contract(
         ),
     ),
     step_properties=(
-        *arrows_kept(GROUP_OPERATIONS),
+        *arrows_kept(operation for operation in GROUP_OPERATIONS if operation is not WITHDRAW),
         StepProperty(
             "a_caller_withdraws_its_own",
             "D-26",

@@ -444,7 +444,7 @@ INVARIANTS: tuple[Invariant, ...] = (
 )
 
 STEP_PROPERTIES: tuple[StepProperty, ...] = (
-    *arrows_kept(OPERATIONS),
+    *arrows_kept(operation for operation in OPERATIONS if operation is not CLAIM_ONE),
     *lowered(REST_OF_THE_PASS),
     StepProperty(
         "no_row_comes_back_within_a_pass",
@@ -621,14 +621,6 @@ PROGRESS: tuple[Progress, ...] = (
         ("claim_one",),
         "After a batch was rolled back, each of its rows can be tried at once.",
         at_once=True,
-    ),
-    Progress(
-        "good_row_is_within_reach",
-        "§2 Hooks",
-        (PASS, ROW),
-        all_of(is_pending("row"), Not(is_poisonous("row")), Not(is_picked("row")), phase(PICKING)),
-        ("pick",),
-        "While rows are picked, a good row that waits can be picked, now or when it is due.",
     ),
     Progress(
         "due_row_can_be_picked",

@@ -749,7 +749,7 @@ SPEAKING = (REPORT_ACCEPTED, REPORT_RUNNING, REPORT_CLEANING, SUCCEED, FAIL, REP
 LEASE_HOLDING = (REPORT_ACCEPTED, REPORT_RUNNING, REPORT_CLEANING, SUCCEED, FAIL)
 
 STEP_PROPERTIES: tuple[StepProperty, ...] = (
-    *arrows_kept(OPERATIONS),
+    *arrows_kept(operation for operation in OPERATIONS if operation not in (REPORT_CLEAN, GIVE_UP)),
     StepProperty(
         "terminal_frozen",
         "§3",

@@ -228,6 +228,10 @@ def test_rows_of_older_programs_begin_runs_of_their_own() -> None:
     for found, kind in ((walked(APPROVAL, new), Kind.ADDED), (walked(new, APPROVAL), Kind.REMOVED)):
         assert told(found) == {(kind, "a run that begins with half", ""): 0}
         assert only(found).trace.start.rows[0][0]["first"] == "ann"
+        assert only(found).otherwise == "has no such row"
+    other = replace(payment, legacy_rows=(replace(row, fields={**row.fields, "first": "bob"}),))
+    found = walked(new, replace(APPROVAL, machines=(other,), checked=False))
+    assert {d.otherwise for d in found.differences} == {"has other fields there: payment.first"}
 
 
 def test_a_fence_that_is_lost_shows_on_the_job() -> None:

@@ -11,7 +11,7 @@ from tests.verification.mutants.small_chapters import APPROVAL, GROUP, HOOK, abo
 
 from fencepost_model.semantics import Call, Semantics, State
 from fencepost_model.shapes import Progress
-from fencepost_model.specification import Chapter
+from fencepost_model.specification import CHAPTERS, Chapter
 from fencepost_model.terms import Bare, holds, value_of
 from fencepost_model.worlds import World
 from fencepost_verification.evidence import EXIT_UNKNOWN, Held, Taken, Unknown, exit_code
@@ -27,6 +27,7 @@ from fencepost_verification.mutants.judging import (
 from fencepost_verification.mutants.making import MERGED, Mutant, mutants_of
 from fencepost_verification.mutants.receptiveness import stuck_states
 from fencepost_verification.prove import smt
+from fencepost_verification.prove.progress import stuck
 from fencepost_verification.prove.smt import Answer
 
 BY_PROOF = "proof"
@@ -127,7 +128,28 @@ def test_a_statement_of_receptiveness_is_looked_at_in_every_state_of_a_world() -
     assert broken_at_the_end(fate, world)
 
 
-def test_receptiveness_is_not_looked_for_on_an_open_frontier() -> None:
+@pytest.mark.parametrize(
+    ("chapter", "mutant", "name"),
+    [
+        (APPROVAL, "ask/asked: payment.due_at lost", "no_limbo"),
+        (CHAPTERS["wakeup"], "fall_asleep/asleep: waiter.wakes_at lost", "woken_by_the_poll"),
+        (HOOK, "pick: due shifted by one", "due_row_can_be_picked"),
+    ],
+)
+def test_progress_that_breaks_in_a_world_is_stuck_by_plain_evaluation(chapter: Chapter, mutant: str, name: str) -> None:
+    (statement,) = (progress for progress in chapter.contract.progress if progress.name == name)
+    world = chapter.small_worlds[0]
+    assert stuck_states(explore_aggregate(world), [statement]) == {}
+    graph = explore_aggregate(world, one_of(chapter, mutant).contract)
+    state = graph.state(stuck_states(graph, [statement])[name])
+    assert all(not graph.semantics.contract.operation(bound).parameters for bound in statement.bound)
+    assert any(
+        stuck(statement, graph.semantics, state, binding, {bound: {} for bound in statement.bound})
+        for binding in graph.semantics.population.bindings(statement.over)
+    )
+
+
+def test_progress_is_not_looked_for_on_an_open_frontier() -> None:
     (world,) = HOOK.small_worlds
     cut_short = explore_aggregate(world, deepest=2)
     with pytest.raises(ValueError, match="not explored to its end"):

@@ -297,7 +297,7 @@ class _Search:
         self.by_new: list[Ids] = []
         self.roots: list[tuple[State | None, State | None]] = []
         self.nodes = 0
-        self.begins: list[tuple[Kind, str, Trace]] = []
+        self.begins: list[tuple[Kind, str, str, Trace]] = []
         self.found: dict[tuple[Kind, str, str], _First] = {}
         self.alone: dict[tuple[int, tuple[str, str]], _First] = {}
         self.together: dict[int, set[tuple[str, str]]] = {OLD: set(), NEW: set()}
@@ -344,12 +344,15 @@ class _Search:
             if one is not None and other is not None and not self._apart(one, other):
                 chosen[JOINT].append((one, other))
             else:
+                why = "has no such row"
+                if one is not None and other is not None:
+                    why = f"has other fields there: {', '.join(self._apart(one, other))}"
                 if one is not None:
                     chosen[OLD].append((one, None))
-                    self.begins.append((Kind.REMOVED, name, Trace(self.old.semantics, one, ())))
+                    self.begins.append((Kind.REMOVED, name, why, Trace(self.old.semantics, one, ())))
                 if other is not None:
                     chosen[NEW].append((None, other))
-                    self.begins.append((Kind.ADDED, name, Trace(self.new.semantics, other, ())))
+                    self.begins.append((Kind.ADDED, name, why, Trace(self.new.semantics, other, ())))
         frontiers: dict[int, _Frontier] = {}
         for kind, roots in chosen.items():
             lefts, rights = [r for r, _ in roots if r is not None], [r for _, r in roots if r is not None]
@@ -538,8 +541,8 @@ class _Search:
                 node = int(parents[node])
             return node, steps[::-1]
 
-        for kind, name, trace in self.begins:
-            yield Difference(kind, f"a run that begins with {name}", trace, "has no such row", self.world)
+        for kind, name, why, trace in self.begins:
+            yield Difference(kind, f"a run that begins with {name}", trace, why, self.world)
         for (kind, transition, becomes), first in self.found.items():
             root, steps = path(first.node)
             yield self._difference(kind, transition, becomes, first, root, steps)

@@ -57,6 +57,7 @@ class Codebook:
     """The numbers that stand for strings: -1, -2, ... in the order in which they were first met."""
 
     codes: dict[str, int] = field(default_factory=dict[str, int])
+    _literals: dict[tuple[type, Value], Column] = field(default_factory=dict[tuple[type, Value], "Column"])
 
     def encode(self, value: Value) -> np.int64:
         """The number that stands for a value. Raises ``ValueError`` for a fraction."""
@@ -67,6 +68,14 @@ class Codebook:
         if int(value) != value:
             raise ValueError(f"a world counts in whole units, {value!r} is none; choose a smaller unit")
         return np.int64(value)
+
+    def literal(self, value: Value) -> Column:
+        """The number that stands for a value, as a column of no dimension; the same each time."""
+        key = (type(value), value)
+        known = self._literals.get(key)
+        if known is None:
+            known = self._literals[key] = np.asarray(self.encode(value))
+        return known
 
     def decode(self, code: int, is_flag: bool = False) -> Value:
         """The value that a number stands for."""
@@ -110,7 +119,7 @@ def column_of(term: ValueTerm, scope: ColumnScope) -> Column:
     """The column of a value term; shape () where it does not depend on the state."""
     match term:
         case Const(value):
-            return np.asarray(scope.codebook.encode(value))
+            return scope.codebook.literal(value)
         case FieldOf(entity, name, after):
             return scope.field(entity, name, after)
         case Now():
@@ -163,7 +172,7 @@ def mask_of(term: TruthTerm, scope: ColumnScope) -> Mask:
             return np.asarray(column_of(left, scope) == column_of(right, scope))
         case OneOf(value, choices):
             column = column_of(value, scope)
-            each = [np.asarray(column == scope.codebook.encode(choice)) for choice in choices]
+            each = [np.asarray(column == scope.codebook.literal(choice)) for choice in choices]
             return _joined(each, np.logical_or, empty=False)
         case Every(variable, machine, of, body):
             inner = [mask_of(body, member) for member in scope.each(variable, machine, of)]

@@ -301,6 +301,54 @@ def effects_of(case: Case, scope: FrontierScope) -> dict[int, Column]:
     return changed
 
 
+@dataclass(frozen=True)
+class _Plan:
+    """An operation as it is looked at: its guards by what they read, where it can be called, and with what.
+
+    Guards that read the subject alone are evaluated once for all that share it, those that read others but no argument
+    once for all arguments.
+    """
+
+    operation: Operation
+    subject: str
+    of_the_subject: tuple[Guard, ...]
+    of_the_caller: tuple[Guard, ...]
+    of_the_call: tuple[Guard, ...]
+    bindings: tuple[Mapping[str, int], ...]
+    arguments: tuple[Mapping[str, ValueTerm], ...]
+
+    @staticmethod
+    def of(operation: Operation, population: Population, arguments: Iterable[Mapping[str, ValueTerm]]) -> _Plan:
+        """The plan for one operation."""
+        subject = operation.subject.name
+        kinds = [(guard, *_depends_on(guard, subject)) for guard in operation.guards]
+        return _Plan(
+            operation,
+            subject,
+            tuple(guard for guard, others, arguments in kinds if not others and not arguments),
+            tuple(guard for guard, others, arguments in kinds if others and not arguments),
+            tuple(guard for guard, _, arguments in kinds if arguments),
+            tuple(population.bindings(operation.over)),
+            tuple(arguments),
+        )
+
+
+class _Obliged:
+    """A step property with the bindings that it is looked at in, and the edge labels that each speaks of."""
+
+    def __init__(self, statement: StepProperty, population: Population) -> None:
+        self.statement = statement
+        self.bindings = tuple(population.bindings(statement.over))
+        self.reads_arguments = any(isinstance(part, Param) for part in walk(statement.statement))
+        self._fitting: list[list[bool]] = [[] for _ in self.bindings]
+
+    def fitting(self, number: int, shapes: Sequence[MoveShape]) -> list[bool]:
+        """For each edge label whether the property, so bound, speaks of it."""
+        known = self._fitting[number]
+        known.extend(_fits(shape, self.statement, self.bindings[number]) for shape in shapes[len(known) :])
+        return known
+
+
 def _depends_on(guard: Guard, subject: str) -> tuple[bool, bool]:
     """Whether a guard reads anything but the subject, and whether it reads an argument."""
     parts = list(walk(guard.term))
@@ -339,8 +387,11 @@ class Explorer:
         self.shapes: list[MoveShape] = []
         self.numbers: dict[tuple[str, str, tuple[tuple[str, int], ...], int], int] = {}
         self.tick = self._number(None, None, {}, {}, 0)
-        self.operations = [contract.operation(operation.name) for operation in world.operations()]
-        self.arguments = {operation.name: list(world.argument_sets(operation)) for operation in self.operations}
+        self.plans = [
+            _Plan.of(operation, self.population, world.argument_sets(operation))
+            for operation in (contract.operation(called.name) for called in world.operations())
+        ]
+        self.obliged = [_Obliged(statement, self.population) for statement in contract.step_properties]
         self.case_faults: dict[str, int] = {}
         self.statements = [
             (statement, list(self.population.bindings(statement.over))) for statement in contract.invariants
@@ -396,25 +447,25 @@ class Explorer:
         before_the_end = np.flatnonzero(clock + self.world.tick <= self.world.horizon)
         if len(before_the_end):
             emit(whole.keeping(before_the_end), self.tick, {}, self.world.tick)
-        for operation in self.operations:
-            subject = operation.subject.name
-            kinds = [(guard, *_depends_on(guard, subject)) for guard in operation.guards]
-            of_the_subject = [guard for guard, others, arguments in kinds if not others and not arguments]
-            of_the_caller = [guard for guard, others, arguments in kinds if others and not arguments]
-            of_the_call = [guard for guard, _, arguments in kinds if arguments]
+        for plan in self.plans:
+            operation, subject = plan.operation, plan.subject
             by_subject: dict[int, FrontierScope] = {}
-            for binding in self.population.bindings(operation.over):
+            called_with: list[Mapping[str, Column]] = []
+            for binding in plan.bindings:
                 if binding[subject] not in by_subject:
-                    by_subject[binding[subject]] = _narrowed(whole.on(binding), of_the_subject)
+                    by_subject[binding[subject]] = _narrowed(whole.on(binding), plan.of_the_subject)
                 shared = by_subject[binding[subject]]
                 if _size(shared) == 0:
                     continue
-                callers = _narrowed(shared.on(binding), of_the_caller)
+                callers = _narrowed(shared.on(binding), plan.of_the_caller)
                 if _size(callers) == 0:
                     continue
-                for which, arguments in enumerate(self.arguments[operation.name]):
-                    params = {name: column_of(term, whole) for name, term in arguments.items()}
-                    allowed = _narrowed(callers.called_with(params), of_the_call)
+                called_with = called_with or [
+                    {name: column_of(term, whole) for name, term in arguments.items()} for arguments in plan.arguments
+                ]
+                for which, params in enumerate(called_with):
+                    arguments = plan.arguments[which]
+                    allowed = _narrowed(callers.called_with(params), plan.of_the_call)
                     if _size(allowed) == 0:
                         continue
                     opened = np.zeros(len(clock), dtype=np.int8)
@@ -459,8 +510,12 @@ class Explorer:
         """Each step property that some of the steps break, with the index of the first that does."""
         broken: list[tuple[str, int]] = []
         scope = self._scope(clock, before, after)
-        for statement in self.contract.step_properties:
-            for chosen, binding, arguments in self._steps_of(statement, labels):
+        # Time passing is no step of an operation: only a property of the clock speaks of it.
+        taken = np.flatnonzero(labels != self.tick)
+        calls = taken if len(taken) < len(labels) else None
+        for obliged in self.obliged:
+            statement = obliged.statement
+            for chosen, binding, arguments in self._steps_of(obliged, labels, calls):
                 if chosen is not None and len(chosen) == 0:
                     continue
                 there = scope.on(binding) if chosen is None else scope.on(binding).keeping(chosen)
@@ -473,21 +528,18 @@ class Explorer:
                     break
         return broken
 
-    def _steps_of(self, statement: StepProperty, labels: Ids) -> Iterator[_Steps]:
+    def _steps_of(self, obliged: _Obliged, labels: Ids, calls: Ids | None) -> Iterator[_Steps]:
         """The steps that a property speaks of, for each binding; apart by arguments where it reads them."""
-        if not statement.restricted:
-            # Time passing is no step of an operation: only a property of the clock speaks of it.
-            taken = np.flatnonzero(labels != self.tick)
-            for binding in self.population.bindings(statement.over):
-                yield (taken if len(taken) < len(labels) else None), binding, {}
+        if not obliged.statement.restricted:
+            for binding in obliged.bindings:
+                yield calls, binding, {}
             return
-        reads_arguments = any(isinstance(part, Param) for part in walk(statement.statement))
-        for binding in self.population.bindings(statement.over):
-            fitting = [number for number, shape in enumerate(self.shapes) if _fits(shape, statement, binding)]
-            if not reads_arguments:
-                yield np.flatnonzero(np.isin(labels, fitting)), binding, {}
+        for which, binding in enumerate(obliged.bindings):
+            fitting = np.array(obliged.fitting(which, self.shapes))
+            if not obliged.reads_arguments:
+                yield np.flatnonzero(fitting[labels]), binding, {}
                 continue
-            for number in fitting:
+            for number in np.flatnonzero(fitting):
                 yield np.flatnonzero(labels == number), binding, self.shapes[number].arguments
 
     # -- the search ----------------------------------------------------------------------------------------------------
@@ -560,10 +612,10 @@ class Explorer:
             clock, columns = next_clock[met], [column[met] for column in after]
             levels.append((clock, columns, parents, parent_moves))
             depths.append(np.full(len(clock), depth))
-            known = np.concatenate([known, unique[fresh]])
-            known_ids = np.concatenate([known_ids, ids[fresh]])
-            order = np.argsort(known, kind="stable")
-            known, known_ids = known[order], known_ids[order]
+            # Both are in order, so that the new ones need only be put between the others.
+            new = np.flatnonzero(~old)
+            between = np.searchsorted(known, unique[new])
+            known, known_ids = np.insert(known, between, unique[new]), np.insert(known_ids, between, ids[new])
             if len(clock):
                 violations += [
                     Violation(name, start + at, None, depth) for name, at in self.broken_invariants(clock, columns)

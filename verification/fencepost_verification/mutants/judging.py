@@ -36,8 +36,8 @@ MOST_STATES = 60_000
 class Killed:
     """Statements that the mutant breaks, each with the length of the shortest run; ``trace`` is the shortest of all.
 
-    ``statement`` is the one that the trace breaks; of a statement of receptiveness it ends in the state in which nobody
-    can act. Where what breaks is that something is *reached* (a witness, a transition), the trace is a run of the
+    ``statement`` is the one that the trace breaks; of a progress statement it ends in the state in which nobody can
+    act. Where what breaks is that something is *reached* (a witness, a transition), the trace is a run of the
     contract that the mutant does not have. A mutant that only a proof refutes has the trace of the counterexample,
     where there is one. ``world`` is where the run was found.
     """
@@ -164,7 +164,7 @@ class Executioner:
         return self._worlds[world.name]
 
     def _stuck_as_written(self, world: World) -> dict[str, int]:
-        """The statements of receptiveness that the world cannot show, as it lacks somebody who acts, or an argument."""
+        """The progress statements that the world cannot show, as it lacks somebody who acts, or an argument."""
         if world.name not in self._stuck:
             self._stuck[world.name] = stuck_states(self._of(world), self._chapter.contract.progress)
         return self._stuck[world.name]
