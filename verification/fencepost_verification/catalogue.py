@@ -22,6 +22,7 @@ from fencepost_verification.explore.necessity import Conjunct, Finding, conjunct
 from fencepost_verification.explore.world import Exploration, explore
 from fencepost_verification.mutants.judging import Executioner, Fate, MutantReport
 from fencepost_verification.mutants.making import Mutant, mutants_of_chapter
+from fencepost_verification.prove.chapters import proof_of
 from fencepost_verification.prove.prover import Proof, prove
 from fencepost_verification.prove.redundancy import Implied, Redundancy
 
@@ -108,11 +109,6 @@ def proofs(chapters: Sequence[Chapter], progress: Told = lambda stage, done, tot
             progress(f"proved {answers[answer]}", number, len(chapters))
             found[answers[answer]] = answer.result()
     return [found[chapter.name] for chapter in chapters]
-
-
-def proof_of(name: str) -> Proof:
-    """Every obligation of the named chapter."""
-    return proof(chapter_named(name))
 
 
 def _statements(contract: Contract) -> int:

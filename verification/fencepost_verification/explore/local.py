@@ -15,7 +15,7 @@ is therefore a real run; it is replayed by plain evaluation before anybody sees 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -427,26 +427,22 @@ class Explorer:
     def successors(self, clock: Ids, columns: Sequence[Column]) -> tuple[Ids, Ids, Ids, list[Column]]:
         """Every move out of a frontier: for each its source (index), its label, the clock and the columns after it."""
         sources: list[Ids] = []
-        labels: list[Ids] = []
-        clocks: list[Ids] = []
-        after: list[list[Column]] = []
+        taken: list[int] = []
+        effects: list[tuple[slice, Mapping[int, Column]]] = []
+        size = 0
 
-        def emit(scope: FrontierScope, label: int, changed: Mapping[int, Column], passed: int) -> None:
+        def emit(scope: FrontierScope, label: int, changed: Mapping[int, Column]) -> None:
+            nonlocal size
             chosen = _chosen(scope)
             sources.append(chosen)
-            labels.append(np.full(len(chosen), label))
-            clocks.append(clock[chosen] + passed)
-            after.append(
-                [
-                    np.broadcast_to(changed[position], chosen.shape) if position in changed else column[chosen]
-                    for position, column in enumerate(columns)
-                ]
-            )
+            taken.append(label)
+            effects.append((slice(size, size + len(chosen)), changed))
+            size += len(chosen)
 
         whole = self._scope(clock, columns)
         before_the_end = np.flatnonzero(clock + self.world.tick <= self.world.horizon)
         if len(before_the_end):
-            emit(whole.keeping(before_the_end), self.tick, {}, self.world.tick)
+            emit(whole.keeping(before_the_end), self.tick, {})
         for plan in self.plans:
             operation, subject = plan.operation, plan.subject
             by_subject: dict[int, FrontierScope] = {}
@@ -470,18 +466,24 @@ class Explorer:
                         continue
                     opened = np.zeros(len(clock), dtype=np.int8)
                     for case in operation.cases:
-                        taken = _narrowed(allowed, case.when)
-                        if _size(taken) == 0:
+                        there = _narrowed(allowed, case.when)
+                        if _size(there) == 0:
                             continue
-                        opened[_chosen(taken)] += 1
+                        opened[_chosen(there)] += 1
                         label = self._number(operation, case, binding, arguments, which)
-                        emit(taken, label, effects_of(case, taken), 0)
+                        emit(there, label, effects_of(case, there))
                     self._look_at_cases(opened[_chosen(allowed)], _chosen(allowed))
         if not sources:
             nothing = np.empty(0, dtype=np.int64)
             return nothing, nothing, nothing, [nothing for _ in columns]
-        joined = [np.concatenate([rows[k] for rows in after]) for k in range(len(columns))]
-        return np.concatenate(sources), np.concatenate(labels), np.concatenate(clocks), joined
+        source = np.concatenate(sources)
+        labels = np.repeat(np.array(taken), [len(chosen) for chosen in sources])
+        # Every move takes the whole row along, and then changes what it changes.
+        after = [column[source] for column in columns]
+        for moves, changed in effects:
+            for position, values in changed.items():
+                after[position][moves] = values
+        return source, labels, clock[source] + np.where(labels == self.tick, self.world.tick, 0), after
 
     def _look_at_cases(self, opened: NDArray[np.int8], states: Ids) -> None:
         """Note the first state of the frontier in which an allowed call has no case, or more than one."""
