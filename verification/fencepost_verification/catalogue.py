@@ -6,6 +6,7 @@ is one of the specification, by its name, or one that somebody else has written,
 
 from __future__ import annotations
 
+import atexit
 import importlib
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -97,17 +98,24 @@ def proof(chapter: Chapter) -> Proof:
     return prove(chapter.contract)
 
 
+@cache
+def _pool() -> ProcessPoolExecutor:
+    """The processes that share the longer checks, started once: each has much to import."""
+    started = ProcessPoolExecutor(max_workers=PROCESSES, mp_context=get_context("spawn"))
+    atexit.register(started.shutdown, cancel_futures=True)
+    return started
+
+
 def proofs(chapters: Sequence[Chapter], progress: Told = lambda stage, done, total: None) -> list[Proof]:
     """Every obligation of several chapters of the specification, on two processes; the longest are begun first."""
     if len(chapters) < PROCESSES:
         return [proof(chapter) for chapter in chapters]
     by_length = sorted(chapters, key=lambda chapter: -_statements(chapter.contract))
     found: dict[str, Proof] = {}
-    with ProcessPoolExecutor(max_workers=PROCESSES, mp_context=get_context("spawn")) as pool:
-        answers = {pool.submit(proof_of, chapter.name): chapter.name for chapter in by_length}
-        for number, answer in enumerate(as_completed(answers)):
-            progress(f"proved {answers[answer]}", number, len(chapters))
-            found[answers[answer]] = answer.result()
+    answers = {_pool().submit(proof_of, chapter.name): chapter.name for chapter in by_length}
+    for number, answer in enumerate(as_completed(answers)):
+        progress(f"proved {answers[answer]}", number, len(chapters))
+        found[answers[answer]] = answer.result()
     return [found[chapter.name] for chapter in chapters]
 
 
@@ -135,13 +143,12 @@ def necessity(
     own = (conjunct for conjunct in conjuncts_of(chapter.contract) if conjunct not in known)
     conjuncts = [conjunct for conjunct in own if part in str(conjunct)]
     found: list[Finding] = []
-    with ProcessPoolExecutor(max_workers=PROCESSES, mp_context=get_context("spawn")) as pool:
-        # The order is that of the contract; each process takes a few at a time, for they differ much in length.
-        asked = [(name or chapter.name, conjunct) for conjunct in conjuncts]
-        answers = pool.map(finding_of, asked, chunksize=4)
-        for number, conjunct in enumerate(conjuncts):
-            progress(f"{chapter.name} without {conjunct}", number, len(conjuncts))
-            found.append(next(answers))
+    # The order is that of the contract; each process takes a few at a time, for they differ much in length.
+    asked = [(name or chapter.name, conjunct) for conjunct in conjuncts]
+    answers = _pool().map(finding_of, asked, chunksize=4)
+    for number, conjunct in enumerate(conjuncts):
+        progress(f"{chapter.name} without {conjunct}", number, len(conjuncts))
+        found.append(next(answers))
     return found
 
 
@@ -167,11 +174,10 @@ def mutants(chapter: Chapter, progress: Told = lambda stage, done, total: None, 
     made = [mutant.name for mutant in mutants_of_chapter(chapter)]
     asked = [(name or chapter.name, number) for number in range(len(made))]
     fates: list[Fate] = []
-    with ProcessPoolExecutor(max_workers=PROCESSES, mp_context=get_context("spawn")) as pool:
-        answers = pool.map(fate_of, asked, chunksize=8)
-        for number, mutant in enumerate(made):
-            progress(f"mutant of {chapter.name}: {mutant}", number, len(made))
-            fates.append(next(answers))
+    answers = _pool().map(fate_of, asked, chunksize=8)
+    for number, mutant in enumerate(made):
+        progress(f"mutant of {chapter.name}: {mutant}", number, len(made))
+        fates.append(next(answers))
     return MutantReport(chapter.name, tuple(fates))
 
 

@@ -4,7 +4,8 @@ One solver knows the lawful state before a step: all invariants, at all entities
 each transition it is told what the transition supposes, and asked whether any statement can fail after it. Only when
 one can is each statement asked for by itself. A second solver is told the same of small populations (a *finite*
 universe). It is asked for examples: a step of the transition, a case in which a statement says something; only where it
-has none is the first one asked. So a contract that holds costs two questions a transition.
+has none is the first one asked. A third is told less, without quantifiers; what it finds impossible is impossible, and
+else the first is asked. So a contract that holds costs little more than two questions a transition.
 
 When induction fails, the solver's state and step are judged by plain evaluation (``ReadingsDisagree`` when that does
 not see the failure), and a bounded search says what the failure means. *Reachable*: the statement is refuted, with the
@@ -26,7 +27,7 @@ from fencepost_model.contract import Contract
 from fencepost_model.semantics import Call as PlainCall
 from fencepost_model.semantics import Member, Population, Semantics, State
 from fencepost_model.shapes import Invariant, Operation, Progress, StepProperty
-from fencepost_model.terms import Value, holds
+from fencepost_model.terms import Every, Some, Value, holds, walk
 from fencepost_verification.evidence import Held, Refuted, Trace, Unknown, Verdict
 from fencepost_verification.prove import smt
 from fencepost_verification.prove.bounded import (
@@ -182,10 +183,12 @@ class _Failure:
 class _Hypothesis:
     """What the solvers have been told to suppose. The last one decides; each is asked for an example before the next.
 
-    ``example`` is a model of it, where the first has one.
+    ``less`` has been told less: what it finds impossible is impossible. ``example`` is a model of the hypothesis, where
+    the first of the others has one.
     """
 
     solvers: Sequence[smt.Solver]
+    less: smt.Solver | None = None
     example: smt.Model | None = None
 
     @property
@@ -213,8 +216,10 @@ class _Prover:
         keys = keys_of(contract)
         self.universe = Universe(contract, keys, milliseconds=milliseconds)
         self.small = self.universe
+        self.less: smt.Solver | None = None
         if self.universe.quantified:
             self.small = Universe(contract, keys, milliseconds=milliseconds, finite=True)
+            self.less = smt.Solver(milliseconds)
         self.steps: list[Step] = []
         self.suppositions = all_suppositions(contract)
         self.found: dict[Sought, Found] = {}
@@ -227,6 +232,8 @@ class _Prover:
         universe, small = self.universe, self.small
         for told in self._both(universe, small):
             told.solver.tell(told.background, *(said for _, said in told.lawful))
+        if self.less is not None:
+            self.less.tell(universe.background, *(said for law, said in universe.lawful_here if not quantified(law)))
         self._suppositions_of(small, None)
         self._step(tick_of(universe), tick_of(small))
         for operation in self.contract.operations:
@@ -303,11 +310,14 @@ class _Prover:
     def _supposing(self, hypothesis: Formula, of_few: Formula) -> Generator[_Hypothesis]:
         """Both solvers are told the hypothesis, each as it reads it."""
         solvers = self._both(self.universe.solver, self.small.solver)
-        for solver, told in zip(solvers, self._both(hypothesis, of_few), strict=True):
+        told = list(zip(solvers, self._both(hypothesis, of_few), strict=True))
+        if self.less is not None:
+            told.append((self.less, hypothesis))
+        for solver, said in told:
             solver.push()
-            solver.tell(told)
-        yield _Hypothesis(solvers)
-        for solver in solvers:
+            solver.tell(said)
+        yield _Hypothesis(solvers, self.less)
+        for solver, _ in told:
             solver.pop()
 
     def _step(self, step: Step, of_few: Step) -> None:
@@ -381,7 +391,7 @@ class _Prover:
         open_goals = [goal for goal in goals if goal.name not in impossible]
         asked = [goal for goal in open_goals if any(attempt.asked is not False for attempt in goal.attempts)]
         refused: dict[str, tuple[_Failure, float] | str] = {}
-        if asked and not (self.grouped and self._all_held(solver, asked, keys)):
+        if asked and not (self.grouped and self._all_held(supposed, asked, keys)):
             for goal in asked:
                 alone = time.perf_counter()
                 outcome = self._one(solver, goal, keys, failure, more)
@@ -432,19 +442,27 @@ class _Prover:
                 )
         return reasons
 
-    def _all_held(self, solver: smt.Solver, goals: Sequence[Goal], keys: frozenset[str]) -> bool:
+    def _all_held(self, supposed: _Hypothesis, goals: Sequence[Goal], keys: frozenset[str]) -> bool:
+        """Whether no goal can fail. Those without quantifiers are first asked of the solver that was told less."""
+        left = list(goals)
+        if supposed.less is not None:
+            easy = [goal for goal in goals if not quantified(goal.statement)]
+            if easy and self._none_fails(supposed.less, easy, keys):
+                left = [goal for goal in goals if quantified(goal.statement)]
+        return not left or self._none_fails(supposed.decides, left, keys)
+
+    def _none_fails(self, solver: smt.Solver, goals: Sequence[Goal], keys: frozenset[str]) -> bool:
         universe = self.universe
-        solver.push()
-        solver.tell(
-            smt.disj(
-                [
-                    smt.conj((*universe.present(keys | set(attempt.placement.values())), attempt.asked))
-                    for goal in goals
-                    for attempt in goal.attempts
-                    if attempt.asked is not False
-                ]
-            )
+        some_fails = smt.disj(
+            [
+                smt.conj((*universe.present(keys | set(attempt.placement.values())), attempt.asked))
+                for goal in goals
+                for attempt in goal.attempts
+                if attempt.asked is not False
+            ]
         )
+        solver.push()
+        solver.tell(some_fails)
         answer = solver.ask()
         solver.pop()
         return answer is Answer.UNSATISFIABLE
@@ -628,6 +646,15 @@ class _Prover:
         if not stuck(ways.progress, seen.semantics, seen.state, binding, params):
             raise ReadingsDisagree(f"the solver sees no way on in {seen.state}; plain evaluation does")
         return Counterexample(seen.semantics, seen.state, ways.progress.name, binding)
+
+
+def quantified(statement: Invariant | StepProperty | Operation) -> bool:
+    """Whether a statement, or a condition of an operation's cases, speaks of all or some members of an entity."""
+    if isinstance(statement, Operation):
+        terms = [guard.term for case in statement.cases for guard in case.when]
+    else:
+        terms = [statement.statement]
+    return any(isinstance(part, Every | Some) for term in terms for part in walk(term))
 
 
 def _named(binding: dict[str, int], statement: Invariant | StepProperty | Progress | Operation) -> dict[str, int]:

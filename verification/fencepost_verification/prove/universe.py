@@ -333,9 +333,13 @@ class Universe:
     def lawful(self) -> tuple[tuple[Invariant, Formula], ...]:
         """Each invariant with what it says of the entities, wherever they are there."""
         return tuple(
-            (invariant, smt.conj([*self._instances(invariant), *self._closure(invariant)]))
-            for invariant in self.supposed
+            (invariant, smt.conj([said, *self._closure(invariant)])) for invariant, said in self.lawful_here
         )
+
+    @cached_property
+    def lawful_here(self) -> tuple[tuple[Invariant, Formula], ...]:
+        """The same of the named entities alone, and nothing of others that may exist: less than ``lawful``."""
+        return tuple((invariant, smt.conj(self._instances(invariant))) for invariant in self.supposed)
 
     @cached_property
     def readings(self) -> tuple[tuple[Invariant, Reading], ...]:
