@@ -9,8 +9,9 @@ from __future__ import annotations
 import atexit
 import importlib
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import contextmanager
 from functools import cache
 from multiprocessing import get_context
 from pathlib import Path
@@ -98,12 +99,26 @@ def proof(chapter: Chapter) -> Proof:
     return prove(chapter.contract)
 
 
+def _processes() -> ProcessPoolExecutor:
+    return ProcessPoolExecutor(max_workers=PROCESSES, mp_context=get_context("spawn"))
+
+
 @cache
 def _pool() -> ProcessPoolExecutor:
     """The processes that share the longer checks, started once: each has much to import."""
-    started = ProcessPoolExecutor(max_workers=PROCESSES, mp_context=get_context("spawn"))
+    started = _processes()
     atexit.register(started.shutdown, cancel_futures=True)
     return started
+
+
+@contextmanager
+def _sharing(name: str) -> Iterator[ProcessPoolExecutor]:
+    """The processes for a chapter. One of somebody else's is looked for where we are now, by processes of its own."""
+    if name in CHAPTERS:
+        yield _pool()
+    else:
+        with _processes() as started:
+            yield started
 
 
 def proofs(chapters: Sequence[Chapter], progress: Told = lambda stage, done, total: None) -> list[Proof]:
@@ -145,10 +160,11 @@ def necessity(
     found: list[Finding] = []
     # The order is that of the contract; each process takes a few at a time, for they differ much in length.
     asked = [(name or chapter.name, conjunct) for conjunct in conjuncts]
-    answers = _pool().map(finding_of, asked, chunksize=4)
-    for number, conjunct in enumerate(conjuncts):
-        progress(f"{chapter.name} without {conjunct}", number, len(conjuncts))
-        found.append(next(answers))
+    with _sharing(name or chapter.name) as pool:
+        answers = pool.map(finding_of, asked, chunksize=4)
+        for number, conjunct in enumerate(conjuncts):
+            progress(f"{chapter.name} without {conjunct}", number, len(conjuncts))
+            found.append(next(answers))
     return found
 
 
@@ -174,10 +190,11 @@ def mutants(chapter: Chapter, progress: Told = lambda stage, done, total: None, 
     made = [mutant.name for mutant in mutants_of_chapter(chapter)]
     asked = [(name or chapter.name, number) for number in range(len(made))]
     fates: list[Fate] = []
-    answers = _pool().map(fate_of, asked, chunksize=8)
-    for number, mutant in enumerate(made):
-        progress(f"mutant of {chapter.name}: {mutant}", number, len(made))
-        fates.append(next(answers))
+    with _sharing(name or chapter.name) as pool:
+        answers = pool.map(fate_of, asked, chunksize=8)
+        for number, mutant in enumerate(made):
+            progress(f"mutant of {chapter.name}: {mutant}", number, len(made))
+            fates.append(next(answers))
     return MutantReport(chapter.name, tuple(fates))
 
 
