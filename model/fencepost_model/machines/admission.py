@@ -556,8 +556,12 @@ STEP_PROPERTIES: tuple[StepProperty, ...] = (
         "child_in_time",
         "§2 Parents",
         (QUEUE, JOB, PARENT),
-        all_of(is_live("parent"), Missing(of("parent", "cancel_requested_at"))),
-        "A child is admitted only while its parent goes on.",
+        all_of(
+            is_live("parent"),
+            Missing(of("parent", "cancel_requested_at")),
+            Equal(of("job", "parent_id", after=True), of("parent", "job_id")),
+        ),
+        "A child is admitted only while its parent goes on, and names it.",
         of="submit_child",
     ),
     StepProperty(
@@ -588,8 +592,12 @@ STEP_PROPERTIES: tuple[StepProperty, ...] = (
         all_of(
             Equal(of("job", "status"), Const(RUNNING)),
             OneOf(of("job", "status", after=True), (ENDED, CANCELLED)),
+            implies(
+                any_of(is_stopping("job"), Holds(Param("calls_off"))),
+                Equal(of("job", "status", after=True), Const(CANCELLED)),
+            ),
         ),
-        "A holder ends a job that runs.",
+        "A holder ends a job that runs, and ends it cancelled where it was asked to stop or calls it off itself.",
         of="finish",
     ),
     StepProperty(

@@ -551,10 +551,7 @@ RETRY_NODE = _of_node(
                         is_one(FieldOf("fallen", "status"), FAILED, STOPPED, CANCELLED, SKIPPED),
                         any_of(
                             Equal(FieldOf("fallen", "because"), node("node_id")),
-                            all_of(
-                                Equal(FieldOf("fallen", "node_id"), node("node_id")),
-                                Missing(FieldOf("fallen", "because")),
-                            ),
+                            Equal(FieldOf("fallen", "node_id"), node("node_id")),
                         ),
                     ),
                     (

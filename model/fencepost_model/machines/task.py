@@ -1872,14 +1872,17 @@ STEP_PROPERTIES: tuple[StepProperty, ...] = (
             f"{name}_retries_within_budget",
             "§6, D-11",
             (TASK,),
-            implies(
-                all_of(Not(stops_for(STOP, CANCEL)), Less(task("attempt"), task("max_attempts"))),
-                ends_as(RETRY_WAIT),
-            ),
+            implies(all_of(*when, Less(task("attempt"), task("max_attempts"))), ends_as(RETRY_WAIT)),
             "With an attempt left this is not the end.",
             of=name,
         )
-        for name in ("raised_retry", "died_retry", "acked")
+        for name, when in (
+            ("raised_retry", (Not(stops_for(STOP, CANCEL)),)),
+            ("died_retry", (Not(stops_for(STOP, CANCEL)),)),
+            ("acked", (Not(stops_for(STOP, CANCEL)),)),
+            ("died_final", (stops_for(TIMEOUT),)),
+            ("window_over", (stops_for(TIMEOUT), Holds(Param("killed")))),
+        )
     ),
     StepProperty(
         "final_error_is_final",

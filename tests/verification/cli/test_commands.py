@@ -99,7 +99,7 @@ def test_a_fault_of_our_own_is_never_taken_for_a_verdict(
         raise RuntimeError("out of order")
 
     monkeypatch.setattr(catalogue, "proof", broken)
-    monkeypatch.setattr(sys, "argv", ["fencepost-verify", "prove"])
+    monkeypatch.setattr(sys, "argv", ["fencepost-verify", "prove", "--contract", "job"])
     with pytest.raises(SystemExit) as ended:
         main()
     assert ended.value.code == EXIT_UNKNOWN

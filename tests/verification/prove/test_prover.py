@@ -5,18 +5,43 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from tests.verification.prove.miniatures import ALL_DONE, BATCHES, COUNT, COUNTER, COUNTING, READ_AT
+from tests.verification.prove.miniatures import (
+    ALL_DONE,
+    BATCH,
+    BATCHES,
+    COUNT,
+    COUNTER,
+    COUNTING,
+    PART,
+    READ_AT,
+    some_part,
+    status,
+)
 
 from fencepost_model.contract import Contract
 from fencepost_model.job_contract import JOB_CONTRACT
 from fencepost_model.machines.job import JOB, STEP_PROPERTIES, job
 from fencepost_model.shapes import Case, Invariant, Operation, Progress
-from fencepost_model.terms import AtMost, Const, Equal, FieldOf, Less, Missing, Not, Now, Truth, TruthTerm
+from fencepost_model.terms import (
+    AtMost,
+    Const,
+    Equal,
+    FieldOf,
+    Less,
+    Missing,
+    Not,
+    Now,
+    Some,
+    Truth,
+    TruthTerm,
+    all_of,
+    implies,
+)
 from fencepost_verification.evidence import Held, Refuted, Tick, Trace, Unknown, replayed
 from fencepost_verification.prove import smt
 from fencepost_verification.prove.bounded import Ambiguity, BoundedSearch, Found, GaveUp, ScopeExhausted, Sought
 from fencepost_verification.prove.counterexamples import ReadingsDisagree
-from fencepost_verification.prove.obligations import Kind
+from fencepost_verification.prove.obligations import Kind, keys_of
 from fencepost_verification.prove.prover import Label, Obligation, Proof, prove
 
 SHALLOW = BoundedSearch(depth=4)
@@ -88,7 +113,7 @@ def test_the_obligations_of_the_job_are_so_many(proof: Proof) -> None:
     assert Counter(o.kind for o in proof.obligations) == {
         Kind.INDUCTIVE: 32 * 34,
         Kind.STEP: 843,
-        Kind.OCCURS: 73,
+        Kind.OCCURS: 74,
         Kind.INITIAL: 2 * 34,
         Kind.DETERMINISTIC: 41,
         Kind.COMPLETE: 13,
@@ -295,6 +320,34 @@ def test_what_a_step_does_to_one_child_is_seen_by_a_quantifier_over_all() -> Non
     broken = prove(replace(careless, step_properties=()), search=BoundedSearch(depth=5, children=1))
     (ready,) = (o for o in broken.refuted if o.name == "spoil keeps ready_when_done")
     assert [step.transition for step in replayed_trace(ready).steps] == ["begin", "finish", "close", "spoil"]
+
+
+def test_what_takes_more_members_than_are_named_occurs_all_the_same() -> None:
+    """A small population is looked at first; what it cannot show is asked of any number of members."""
+    mixed = all_of(some_part("done"), some_part("bad"), Some("any", "part", "batch", Missing(FieldOf("any", "state"))))
+    late = Invariant("mixed_is_not_ready", "toy", (BATCH,), implies(mixed, Not(status("ready"))), "toy")
+    contract = replace(BATCHES, invariants=(*BATCHES.invariants, late))
+    assert sum("part" in key for key in keys_of(contract)) < 3
+    proof = prove(contract, search=no_search)
+    assert len(proof.held) == proof.count
+    assert [o.kind for o in proof.about(late.name)].count(Kind.OCCURS) == 1
+    never = replace(late, statement=implies(all_of(mixed, Not(some_part("bad"))), Not(status("ready"))))
+    contract = replace(BATCHES, invariants=(*BATCHES.invariants, never))
+    (vacuous,) = (o.verdict for o in prove(contract, search=no_search).about(late.name) if o.kind is Kind.OCCURS)
+    assert isinstance(vacuous, Unknown)
+    assert vacuous.reason.startswith("vacuous")
+
+
+def test_with_quantifiers_too_what_rests_on_the_impossible_is_vacuous() -> None:
+    """No batch may have a part: what speaks of parts holds of nothing, what speaks of batches alone holds."""
+    no_part = Invariant("no_part", "toy", (BATCH, PART), Truth(False), "toy")
+    proof = prove(replace(BATCHES, invariants=(*BATCHES.invariants, no_part)), search=no_search)
+    verdicts = {o.name: o.verdict for o in proof.obligations}
+    assert isinstance(verdicts["close keeps ready_when_done"], Held)
+    for name in ("finish keeps ready_when_done", "close keeps nothing_before", "finish: some case is open"):
+        verdict = verdicts[name]
+        assert isinstance(verdict, Unknown)
+        assert verdict.reason.startswith("vacuous")
 
 
 @pytest.mark.parametrize("missing", ["close", "give_up", "finish"])

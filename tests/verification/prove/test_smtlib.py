@@ -8,10 +8,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
+from tests.verification.prove.miniatures import ALL_DONE, BATCH, BATCHES, PART
+from tests.verification.two_levels import TWO_LEVELS
 
 from fencepost_model.contract import Contract
 from fencepost_model.job_contract import JOB_CONTRACT
-from fencepost_model.terms import Less, Setting
+from fencepost_model.machines.admission import ADMISSION_CONTRACT
+from fencepost_model.shapes import Invariant
+from fencepost_model.terms import Less, Setting, Truth
 from fencepost_verification.conformance.offenders.mutations import edited, not_setting
 from fencepost_verification.evidence import Held, Refuted, Unknown, Verdict
 from fencepost_verification.prove.bounded import GaveUp
@@ -63,6 +67,30 @@ def test_cvc5_holds_what_z3_holds_obligation_by_obligation(right: Asked) -> None
     assert right.told[-1][1] == len(right.opinions) > 1_900
     framed = [o for o in right.opinions if isinstance(o.verdict, Held) and o.verdict.how == BY_FRAME]
     assert len(framed) == len(right.proof.by_frame)
+
+
+@pytest.mark.parametrize("contract", [ADMISSION_CONTRACT, BATCHES, TWO_LEVELS], ids=lambda contract: contract.name)
+def test_cvc5_decides_what_quantifies_too(contract: Contract) -> None:
+    """Receptiveness among any number of members included, which takes instances that matching does not find."""
+    asked = Asked.about(contract)
+    assert [o.name for o in asked.opinions if not isinstance(o.verdict, Held)] == []
+    assert disagreements(asked.proof, asked.opinions) == []
+    assert Kind.PROGRESS in {o.kind for o in asked.opinions}
+
+
+def test_what_quantifies_is_refuted_and_found_vacuous_too() -> None:
+    close = next(o for o in BATCHES.operations if o.name == "close")
+    careless = replace(close, guards=tuple(guard for guard in close.guards if guard != ALL_DONE))
+    operations = tuple(careless if o.name == "close" else o for o in BATCHES.operations)
+    asked = Asked.about(replace(BATCHES, operations=operations, checked=False))
+    refuted = [o.name for o in asked.opinions if isinstance(o.verdict, Refuted)]
+    assert refuted == [o.name for o in asked.proof.obligations if o.label is not None] != []
+    no_part = Invariant("no_part", "toy", (BATCH, PART), Truth(False), "toy")
+    asked = Asked.about(replace(BATCHES, invariants=(*BATCHES.invariants, no_part)))
+    assert disagreements(asked.proof, asked.opinions) == []
+    (vacuous,) = (o.verdict for o in asked.opinions if o.name == "finish keeps ready_when_done")
+    assert isinstance(vacuous, Unknown)
+    assert "vacuous" in vacuous.reason
 
 
 def test_both_solvers_find_a_broken_contract(wrong: Asked) -> None:

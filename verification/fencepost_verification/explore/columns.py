@@ -118,10 +118,10 @@ class ColumnScope(Protocol):
 def column_of(term: ValueTerm, scope: ColumnScope) -> Column:
     """The column of a value term; shape () where it does not depend on the state."""
     match term:
-        case Const(value):
-            return scope.codebook.literal(value)
         case FieldOf(entity, name, after):
             return scope.field(entity, name, after)
+        case Const(value):
+            return scope.codebook.literal(value)
         case Now():
             return scope.now()
         case Setting(name):
@@ -147,16 +147,21 @@ def column_of(term: ValueTerm, scope: ColumnScope) -> Column:
 def mask_of(term: TruthTerm, scope: ColumnScope) -> Mask:
     """The truth column of a term; shape () where it does not depend on the state."""
     match term:
-        case Truth(value):
-            return np.asarray(value)
-        case Holds(flag):
-            return np.asarray(column_of(flag, scope) == 1)
-        case Not(part):
-            return np.logical_not(mask_of(part, scope))
+        # The commonest first: on a small frontier the choice among the cases takes longer than the arithmetic.
+        case Equal(left, right):
+            one, other = column_of(left, scope), column_of(right, scope)
+            equal = np.asarray(one == other)
+            return equal if other.ndim == 0 and other != NULL else np.asarray((one != NULL) & equal)
         case AllOf(parts):
             return _joined([mask_of(part, scope) for part in parts], np.logical_and, empty=True)
         case AnyOf(parts):
             return _joined([mask_of(part, scope) for part in parts], np.logical_or, empty=False)
+        case Not(part):
+            return np.logical_not(mask_of(part, scope))
+        case Truth(value):
+            return np.asarray(value)
+        case Holds(flag):
+            return np.asarray(column_of(flag, scope) == 1)
         case Missing(value):
             return np.asarray(column_of(value, scope) == NULL)
         case Less(left, right):
@@ -165,9 +170,6 @@ def mask_of(term: TruthTerm, scope: ColumnScope) -> Mask:
         case AtMost(left, right):
             one, other = column_of(left, scope), column_of(right, scope)
             return _both(one, other) & (one <= other)
-        case Equal(left, right):
-            one, other = column_of(left, scope), column_of(right, scope)
-            return np.asarray((one != NULL) & (one == other))
         case Same(left, right):
             return np.asarray(column_of(left, scope) == column_of(right, scope))
         case OneOf(value, choices):

@@ -274,7 +274,7 @@ def _narrowed(scope: FrontierScope, guards: Sequence[Guard]) -> FrontierScope:
             continue
         if mask.all():
             continue
-        kept = np.flatnonzero(mask)
+        (kept,) = mask.nonzero()
         scope = scope.keeping(kept if scope.chosen is None else scope.chosen[kept])
     return scope
 
@@ -539,7 +539,7 @@ class Explorer:
         for which, binding in enumerate(obliged.bindings):
             fitting = np.array(obliged.fitting(which, self.shapes))
             if not obliged.reads_arguments:
-                yield np.flatnonzero(fitting[labels]), binding, {}
+                yield fitting[labels].nonzero()[0], binding, {}
                 continue
             for number in np.flatnonzero(fitting):
                 yield np.flatnonzero(labels == number), binding, self.shapes[number].arguments
@@ -670,7 +670,7 @@ class Explorer:
 def _first_false(mask: Mask, size: int) -> int | None:
     if mask.ndim == 0:
         return None if mask or size == 0 else 0
-    at = int(np.argmin(mask)) if mask.size else 0
+    at = int(mask.argmin()) if mask.size else 0
     return at if mask.size and not mask[at] else None
 
 

@@ -134,17 +134,17 @@ class Executioner:
             if witness not in graph.witnessed:
                 length = int(contract.depth[state])
                 yield _Break(f"{witness} is reached", length, 1, world.name, partial(contract.trace_to, state))
-        taken = {graph.shapes[int(number)].transition for number in np.unique(graph.moves)}
+        taken = {_label(graph, int(number)) for number in np.unique(graph.moves)}
         if mutant.kind == MERGED:
             # That a case is not taken which is not there says nothing.
-            taken.add(f"{mutant.operation}/{mutant.case}")
+            taken.add((mutant.operation, mutant.case))
         for number in np.unique(contract.moves):
-            name = contract.shapes[int(number)].transition
-            if name not in taken:
+            if _label(contract, int(number)) not in taken:
                 edge = int(np.argmax(contract.moves == number))
                 source = int(contract.sources[edge])
                 run = partial(contract.trace_to, source, int(number))
-                yield _Break(f"{name} is taken", int(contract.depth[source]) + 1, 1, world.name, run)
+                name = f"{contract.shapes[int(number)].transition} is taken"
+                yield _Break(name, int(contract.depth[source]) + 1, 1, world.name, run)
 
     def _refuted(self, mutant: Mutant) -> Killed | None:
         """The obligations that can no longer be proved, for what no small world shows."""
@@ -181,6 +181,12 @@ class Executioner:
         except WorldTooWide:
             # A counter runs away and leaves the range of a small world. What broke first was found before that.
             return self._explored(world, mutant, to_its_end=False) if to_its_end else None
+
+
+def _label(graph: LocalGraph, number: int) -> tuple[str | None, str | None]:
+    """Operation and case of a move; its name would not do, for it leaves out the case where there is but one."""
+    shape = graph.shapes[number]
+    return shape.operation.name if shape.operation else None, shape.case.name if shape.case else None
 
 
 @dataclass(frozen=True)

@@ -87,7 +87,8 @@ class Query:
 class Section:
     """Obligations with one hypothesis. ``everything`` says that all entities are there.
 
-    ``of_few`` is the hypothesis as it reads in a small population; the same where no term quantifies.
+    ``of_few`` is the hypothesis as it reads in a small population; the same where no term quantifies. ``shared`` and
+    ``shared_few`` are what both begin with, where other sections suppose it too.
     """
 
     name: str
@@ -95,6 +96,8 @@ class Section:
     everything: Formula
     queries: tuple[Query, ...]
     of_few: tuple[Formula, ...]
+    shared: tuple[Formula, ...] = ()
+    shared_few: tuple[Formula, ...] = ()
 
     @cached_property
     def _formulas(self) -> tuple[Formula, ...]:
@@ -106,11 +109,15 @@ class Section:
         """The declarations and the hypothesis."""
         return _head(self.hypothesis, self._formulas)
 
-    @cached_property
-    def head_of_few(self) -> str:
-        """The same for a small population."""
-        said = (formula for query in self.queries for formula in (query.example, query.possible))
-        return _head(self.of_few, (*self.of_few, self.everything, *said))
+    def more(self, declared: Container[str], *, few: bool) -> str:
+        """What the head tells beyond what is shared, to a session that knows so many declarations already."""
+        hypothesis, shared, formulas = self.hypothesis, self.shared, self._formulas
+        if few:
+            said = (formula for query in self.queries for formula in (query.example, query.possible))
+            hypothesis, shared, formulas = self.of_few, self.shared_few, (*self.of_few, self.everything, *said)
+        new = [line for line in smt.declarations(formulas).splitlines() if line not in declared]
+        supposed = [_assertion(formula) for formula in hypothesis[len(shared) :] if formula is not True]
+        return "\n".join((*new, *supposed, ""))
 
     def script(self) -> str:
         """One script for all: first whether the hypothesis can be true, then a question for each obligation."""
@@ -155,7 +162,8 @@ def sections(contract: Contract) -> Iterator[Section]:
     universe = Universe(contract, keys, milliseconds=1)
     small = Universe(contract, keys, milliseconds=1, finite=True) if universe.quantified else universe
     everything = smt.conj(universe.present(universe.entities))
-    lawful, lawful_few = ((each.background, *(said for _, said in each.lawful)) for each in (universe, small))
+    lawful = (universe.background, *(said for _, said in universe.lawful))
+    lawful_few = lawful if small is universe else (small.background, *(said for _, said in small.lawful))
     for beginning in beginnings(universe):
         rows = tuple(smt.implies(universe.there(key), said) for key, said in beginning.rows.items())
         goals = list(initial_goals(universe, beginning))
@@ -166,7 +174,15 @@ def sections(contract: Contract) -> Iterator[Section]:
     def section(step: Step, of_few: Step) -> Section:
         goals = [*inductive_goals(universe, step, frame=True), *step_goals(universe, step)]
         queries = tuple(_query(universe, goal, step.keys) for goal in goals)
-        return Section(step.name, (*lawful, step.hypothesis), everything, queries, (*lawful_few, of_few.hypothesis))
+        return Section(
+            step.name,
+            (*lawful, step.hypothesis),
+            everything,
+            queries,
+            (*lawful_few, of_few.hypothesis),
+            lawful,
+            lawful_few,
+        )
 
     steps = [(tick_of(universe), tick_of(small))]
     yield section(*steps[0])
@@ -174,12 +190,12 @@ def sections(contract: Contract) -> Iterator[Section]:
         call, of_few = called(universe, operation), called(small, operation)
         queries = tuple(_query(universe, goal, call.keys) for goal in case_goals(call))
         supposed, supposed_few = (*lawful, call.allowed()), (*lawful_few, of_few.allowed())
-        yield Section(operation.name, supposed, everything, queries, supposed_few)
+        yield Section(operation.name, supposed, everything, queries, supposed_few, lawful, lawful_few)
         for case in operation.cases:
             steps.append((step_of(universe, call, case), step_of(small, of_few, case)))
             yield section(*steps[-1])
     occurrences = tuple(_occurrences(universe, small, steps))
-    yield Section("what is supposed occurs", lawful, everything, occurrences, lawful_few)
+    yield Section("what is supposed occurs", lawful, everything, occurrences, lawful_few, lawful, lawful_few)
     for progress in contract.progress:
         ways = WaysOn(universe, progress)
         present = smt.conj(universe.present(ways.keys))
@@ -187,7 +203,8 @@ def sections(contract: Contract) -> Iterator[Section]:
         denial = smt.conj((present, ways.none_ever()))
         query = Query(name, Kind.PROGRESS, None, progress.name, denial, present)
         few = (*lawful_few, WaysOn(small, progress).supposed())
-        yield Section(progress.name, (*lawful, ways.supposed()), present, (query,), few)
+        supposed = (*lawful, ways.supposed())
+        yield Section(progress.name, supposed, present, (query,), few, lawful, lawful_few)
 
 
 def _query(universe: Universe, goal: Goal, keys: frozenset[str]) -> Query:
@@ -244,23 +261,56 @@ class Opinion:
 
 @dataclass
 class _Asked:
-    """Opinions as they come."""
+    """Opinions as they come, and the sessions that one section leaves to the next."""
 
     milliseconds: int
     found: list[Opinion] = field(default_factory=list[Opinion])
+    sessions: dict[tuple[int, Looking], _Session] = field(default_factory=dict[tuple[int, Looking], "_Session"])
 
     def section(self, section: Section) -> None:
         began = time.perf_counter()
-        verdicts = _opinions(section, self.milliseconds)
+        verdicts = _opinions(section, self)
         share = (time.perf_counter() - began) / max(1, len(verdicts))
         self.found.extend(
             Opinion(query.obligation, query.kind, query.transition, query.statement, verdict, share)
             for query, verdict in verdicts
         )
 
+    def session(self, shared: tuple[Formula, ...], looking: Looking) -> _Session:
+        """The session that has been told what sections share."""
+        known = self.sessions.get((id(shared), looking))
+        if known is None:
+            known = self.sessions[(id(shared), looking)] = _Session(shared, Cvc5Session(self.milliseconds, looking))
+        return known
 
-def _opinions(section: Section, milliseconds: int) -> list[tuple[Query, Verdict]]:
-    asking = _Asking(section, milliseconds)
+
+class _Session:
+    """A session of cvc5 that knows what several sections share; what one of them adds is forgotten again."""
+
+    def __init__(self, shared: tuple[Formula, ...], session: Cvc5Session) -> None:
+        self.shared = shared
+        self._session = session
+        declarations = smt.declarations(shared)
+        self.declared = frozenset(declarations.splitlines())
+        supposed = "\n".join(_supposed(formula) for formula in shared if formula is not True)
+        session.run(f"{_HEAD}{declarations}{supposed}\n")
+
+    def begin(self, more: str) -> None:
+        """Suppose more, for a while."""
+        self._session.run(f"(push 1)\n{more}")
+
+    def ask(self, formula: Formula) -> Answer:
+        """Whether a formula is possible beside."""
+        (answer,) = self._session.run(_question("possible", formula))
+        return answer
+
+    def end(self) -> None:
+        """Forget what was supposed since ``begin``."""
+        self._session.run("(pop 1)\n")
+
+
+def _opinions(section: Section, asked: _Asked) -> list[tuple[Query, Verdict]]:
+    asking = _Asking(section, asked)
     possible = asking.possible(section.everything, section.everything)
     verdicts: list[tuple[Query, Verdict]] = []
     for query in section.queries:
@@ -274,18 +324,23 @@ def _opinions(section: Section, milliseconds: int) -> list[tuple[Query, Verdict]
             # With all entities there at once it cannot be, or is not known to be: perhaps with those of this one.
             supposed = asking.possible(query.possible, query.possible)
         verdicts.append((query, _verdict(query, told, answer, supposed)))
+    asking.end()
     return verdicts
 
 
 class _Asking:
     """The questions of one section, each put to one session after another until one has an answer."""
 
-    def __init__(self, section: Section, milliseconds: int) -> None:
+    def __init__(self, section: Section, asked: _Asked) -> None:
         self._section = section
-        self._milliseconds = milliseconds
-        self._sessions: dict[Looking, Cvc5Session] = {}
-        self._few: Cvc5Session | None = None
+        self._asked = asked
+        self._open: dict[tuple[Looking, bool], _Session] = {}
         self._known: dict[Formula, Answer] = {}
+
+    def end(self) -> None:
+        """Leave the sessions as they were found."""
+        for session in self._open.values():
+            session.end()
 
     def possible(self, of_few: Formula, formula: Formula) -> Answer:
         """Whether a formula is possible under the section's hypothesis; each is asked once."""
@@ -298,24 +353,26 @@ class _Asking:
         return self._first(formula, Looking.FOR_REASONS, Looking.EVERYWHERE, Looking.FOR_FEW)
 
     def _possible(self, of_few: Formula, formula: Formula) -> Answer:
-        if self._section.of_few is self._section.hypothesis:
+        if self._section.shared_few is self._section.shared:
             return self._first(formula, Looking.FOR_REASONS, Looking.FOR_FEW)
-        if self._few is None:
-            self._few = Cvc5Session(self._milliseconds)
-            self._few.run(self._section.head_of_few)
-        if self._few.run(_question("possible", of_few)) == [Answer.SATISFIABLE]:
+        if self._session(Looking.FOR_REASONS, few=True).ask(of_few) is Answer.SATISFIABLE:
             return Answer.SATISFIABLE
         return self._first(formula, Looking.FOR_FEW, Looking.EVERYWHERE)
 
     def _first(self, formula: Formula, *ways: Looking) -> Answer:
         for looking in ways:
-            if looking not in self._sessions:
-                self._sessions[looking] = Cvc5Session(self._milliseconds, looking)
-                self._sessions[looking].run(self._section.head)
-            (answer,) = self._sessions[looking].run(_question("possible", formula))
+            answer = self._session(looking, few=False).ask(formula)
             if answer is not Answer.UNKNOWN:
                 return answer
         return Answer.UNKNOWN
+
+    def _session(self, looking: Looking, *, few: bool) -> _Session:
+        """The session, which has been told the section's hypothesis."""
+        if (looking, few) not in self._open:
+            shared = self._section.shared_few if few else self._section.shared
+            session = self._open[(looking, few)] = self._asked.session(shared, looking)
+            session.begin(self._section.more(session.declared, few=few))
+        return self._open[(looking, few)]
 
 
 def _verdict(query: Query, told: str, answer: Answer, supposed: Answer) -> Verdict:

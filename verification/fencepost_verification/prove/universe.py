@@ -332,9 +332,7 @@ class Universe:
     @cached_property
     def lawful(self) -> tuple[tuple[Invariant, Formula], ...]:
         """Each invariant with what it says of the entities, wherever they are there."""
-        return tuple(
-            (invariant, smt.conj([said, *self._closure(invariant)])) for invariant, said in self.lawful_here
-        )
+        return tuple((invariant, smt.conj([said, *self._closure(invariant)])) for invariant, said in self.lawful_here)
 
     @cached_property
     def lawful_here(self) -> tuple[tuple[Invariant, Formula], ...]:
