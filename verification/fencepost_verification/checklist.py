@@ -34,7 +34,7 @@ from fencepost_verification.explore.necessity import verdict_of as verdict_on_re
 from fencepost_verification.explore.world import Exploration
 from fencepost_verification.findings.catalogue import find
 from fencepost_verification.findings.finding import Finding
-from fencepost_verification.mutants.judging import MutantReport
+from fencepost_verification.mutants.judging import Executioner, MutantReport
 from fencepost_verification.mutants.ledger import Entry, ledger
 from fencepost_verification.prove import timing, vocabularies, words
 from fencepost_verification.prove.prover import Proof, prove
@@ -181,7 +181,7 @@ def of_chapter(done: Checklist, chapter: Chapter, waited: float = 0.0, name: str
     def kept() -> Iterator[Verdict]:
         judged = JUDGED if of == catalogue.MAIN else ()
         worlds = [world.name for world in chapter.worlds]
-        done.ledgers[of] = ledger(contract, proof, done.mutants[of], worlds, judged)
+        done.ledgers[of] = ledger(contract, proof, done.mutants[of], worlds, judged, Executioner(chapter).kill_for)
         yield from (entry.verdict() for entry in done.ledgers[of])
 
     done.run(f"ledger {of}", "each statement is shown to be able to fail, or follows from others", kept)

@@ -21,6 +21,7 @@ export = typer.Typer(
     help="Write the model for an engine that shares no code with ours: TLC, SPIN, any solver that reads SMT-LIB.",
     no_args_is_help=True,
     add_completion=False,
+    rich_markup_mode=None,
 )
 
 WorldName = Annotated[str, typer.Option("--world", help="The world to write; `explore --list` lists them.")]

@@ -13,7 +13,7 @@ from fencepost_verification.cli.output import JSON, Shown, console, failures, fi
 from fencepost_verification.evidence import Held, exit_code
 from fencepost_verification.findings import as_json as findings_as_json
 from fencepost_verification.findings import as_table, find
-from fencepost_verification.mutants.judging import Killed, verdict_of
+from fencepost_verification.mutants.judging import Executioner, Killed, verdict_of
 from fencepost_verification.mutants.ledger import ledger as ledger_of
 
 
@@ -90,7 +90,7 @@ def ledger(contract: Chosen = catalogue.MAIN, json_wanted: JSON = False) -> None
         report = catalogue.mutants(looked_at, told, contract)
         proof = catalogue.proof(looked_at)
     worlds = [world.name for world in looked_at.worlds]
-    entries = ledger_of(looked_at.contract, proof, report, worlds)
+    entries = ledger_of(looked_at.contract, proof, report, worlds, aim=Executioner(looked_at).kill_for)
     if json_wanted:
         print_json(
             {

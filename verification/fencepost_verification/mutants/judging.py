@@ -9,18 +9,20 @@ the contract says too little about what the mutant gets wrong, and that is a fai
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import TypeAlias
 
 import numpy as np
 
 from fencepost_model.contract import Contract
+from fencepost_model.shapes import Invariant, Progress, StepProperty
 from fencepost_model.specification import Chapter
 from fencepost_model.worlds import World
 from fencepost_verification.evidence import Held, Refuted, Trace, Unknown, Verdict
 from fencepost_verification.explore.local import CASE_FAULTS, LocalGraph, WorldTooWide, explore_aggregate
 from fencepost_verification.explore.local import MOST_STATES as ANY
+from fencepost_verification.mutants.aiming import aimed_at
 from fencepost_verification.mutants.equivalence import Comparison
 from fencepost_verification.mutants.making import MERGED, Mutant
 from fencepost_verification.mutants.receptiveness import stuck_states
@@ -94,6 +96,28 @@ class Executioner:
         explored = ", ".join(world.name for world in worlds)
         differs = "the solver cannot compare it" if same is None else "it differs in a lawful state"
         return Survivor(mutant.name, mutant.kind, f"{differs}, and no statement breaks in {explored}")
+
+    def kill_for(self, name: str) -> Killed | None:
+        """A mutant aimed at the named statement that breaks it, in a small world or else by proof; None without one."""
+        contract = self._chapter.contract
+        every: tuple[Invariant | StepProperty | Progress, ...] = (
+            *contract.invariants,
+            *contract.step_properties,
+            *contract.progress,
+        )
+        (statement,) = (each for each in every if each.name == name)
+        for mutant in aimed_at(contract, statement):
+            for world in self._chapter.small_worlds:
+                if self._of(world).states > MOST_STATES:
+                    continue
+                for found in self._breaks(world, mutant, self._explored(world, mutant.contract)):
+                    if found.statement == name:
+                        return Killed(mutant.name, mutant.kind, name, found.trace(), world.name, {name: found.length})
+            if isinstance(statement, Progress):
+                refuted = self._refuted(mutant)
+                if refuted is not None and name in refuted.broken:
+                    return replace(refuted, statement=name)
+        return None
 
     def _killed_in(self, worlds: Sequence[World], mutant: Mutant) -> Killed | None:
         """What breaks in the worlds of moderate size, soon after the first thing does; in larger ones the first thing.

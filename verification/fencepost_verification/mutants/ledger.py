@@ -7,12 +7,12 @@ tried so far are caught by others as well.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from fencepost_model.contract import Contract
 from fencepost_verification.evidence import Held, Refuted, Unknown, Verdict
-from fencepost_verification.mutants.judging import MutantReport
+from fencepost_verification.mutants.judging import Killed, MutantReport
 from fencepost_verification.prove.consequence import Consequences
 from fencepost_verification.prove.prover import Proof
 
@@ -66,11 +66,17 @@ class Entry:
 
 
 def ledger(
-    contract: Contract, proof: Proof, report: MutantReport, worlds: Sequence[str], judged: Sequence[str] = ()
+    contract: Contract,
+    proof: Proof,
+    report: MutantReport,
+    worlds: Sequence[str],
+    judged: Sequence[str] = (),
+    aim: Callable[[str], Killed | None] = lambda statement: None,
 ) -> tuple[Entry, ...]:
     """The ledger of one chapter, in the order of the contract.
 
     ``worlds`` are those explored, ``judged`` the implementations on which a conformance run looks at the statements.
+    ``aim`` looks for a mutant that breaks a statement which none of the report does, and which follows from no other.
     """
     statements = list(_statements(contract))
     names = {name for name, _, _ in statements}
@@ -89,20 +95,26 @@ def ledger(
             verdicts.setdefault(obligation.statement, []).append(obligation.verdict)
     explored = tuple(f"explore {world}" for world in worlds)
     conform = tuple(f"conform {name}" for name in judged)
-    return tuple(
-        Entry(
-            contract.name,
-            name,
-            kind,
-            clause,
-            summed_up(name, verdicts.get(name, ())),
-            tuple(kills.get(name, ())),
-            tuple(alone.get(name, ())),
-            None if kind == "progress" or alone.get(name) else consequences.of(name),
-            ("prove",) if kind == "progress" else ("prove", *explored, *conform),
+    entries: list[Entry] = []
+    for name, kind, clause in statements:
+        follows = None if kind == "progress" or alone.get(name) else consequences.of(name)
+        if name not in kills and follows is None:
+            aimed = aim(name)
+            kills[name] = [aimed.name] if aimed is not None else []
+        entries.append(
+            Entry(
+                contract.name,
+                name,
+                kind,
+                clause,
+                summed_up(name, verdicts.get(name, ())),
+                tuple(kills.get(name, ())),
+                tuple(alone.get(name, ())),
+                follows,
+                ("prove",) if kind == "progress" else ("prove", *explored, *conform),
+            )
         )
-        for name, kind, clause in statements
-    )
+    return tuple(entries)
 
 
 def _statements(contract: Contract) -> Iterator[tuple[str, str, str]]:
