@@ -5,6 +5,7 @@ from dataclasses import replace
 from fencepost_model.shapes import Progress, StepProperty, Variable
 from fencepost_model.specification import CHAPTERS, Chapter
 from fencepost_model.terms import Truth
+from fencepost_verification.evidence import Taken
 from fencepost_verification.mutants.aiming import aimed_at
 from fencepost_verification.mutants.judging import Executioner
 
@@ -21,7 +22,8 @@ def test_what_an_update_without_its_where_breaks_is_found() -> None:
     assert killed.trace is not None
     last = killed.trace.steps[-1]
     semantics = killed.trace.semantics
-    call = getattr(last.move, "call", last.move)
+    assert isinstance(last.move, Taken)
+    call = last.move.call
     operation = semantics.contract.operation(call.operation)
     broken = statement("a_caller_withdraws_its_own")
     assert not semantics.step_keeps(broken, operation, last.before, call, last.after)
