@@ -11,7 +11,6 @@ import importlib
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from contextlib import contextmanager
 from functools import cache
 from multiprocessing import get_context
 from pathlib import Path
@@ -111,14 +110,13 @@ def _pool() -> ProcessPoolExecutor:
     return started
 
 
-@contextmanager
-def _sharing(name: str) -> Iterator[ProcessPoolExecutor]:
+def processes(name: str = MAIN) -> ProcessPoolExecutor:
     """The processes for a chapter. One of somebody else's is looked for where we are now, by processes of its own."""
     if name in CHAPTERS:
-        yield _pool()
-    else:
-        with _processes() as started:
-            yield started
+        return _pool()
+    started = _processes()
+    atexit.register(started.shutdown, cancel_futures=True)
+    return started
 
 
 def proofs(chapters: Sequence[Chapter], progress: Told = lambda stage, done, total: None) -> list[Proof]:
@@ -154,18 +152,26 @@ def necessity(
     ``progress`` is told which conjunct is next, how many are done and how many there are. ``name`` is what the chapter
     was asked for by, where it is not one of the specification: the other processes look it up again.
     """
+    conjuncts = _conjuncts(chapter, part)
+    answers = necessity_begun(chapter, name or chapter.name, part)
+    found: list[Finding] = []
+    for number, conjunct in enumerate(conjuncts):
+        progress(f"{chapter.name} without {conjunct}", number, len(conjuncts))
+        found.append(next(answers))
+    return found
+
+
+def _conjuncts(chapter: Chapter, part: str = "") -> list[Conjunct]:
     known = frozenset(conjuncts_of(chapter.extends)) if chapter.extends else frozenset[Conjunct]()
     own = (conjunct for conjunct in conjuncts_of(chapter.contract) if conjunct not in known)
-    conjuncts = [conjunct for conjunct in own if part in str(conjunct)]
-    found: list[Finding] = []
-    # The order is that of the contract; each process takes a few at a time, for they differ much in length.
-    asked = [(name or chapter.name, conjunct) for conjunct in conjuncts]
-    with _sharing(name or chapter.name) as pool:
-        answers = pool.map(finding_of, asked, chunksize=4)
-        for number, conjunct in enumerate(conjuncts):
-            progress(f"{chapter.name} without {conjunct}", number, len(conjuncts))
-            found.append(next(answers))
-    return found
+    return [conjunct for conjunct in own if part in str(conjunct)]
+
+
+def necessity_begun(chapter: Chapter, name: str, part: str = "") -> Iterator[Finding]:
+    """Hand out the question why each guard is there; the answers come in the order written."""
+    # Each process takes a few at a time, for they differ much in length.
+    asked = [(name, conjunct) for conjunct in _conjuncts(chapter, part)]
+    return processes(name).map(finding_of, asked, chunksize=4)
 
 
 def finding_of(asked: tuple[str, Conjunct]) -> Finding:
@@ -187,15 +193,19 @@ def _redundancy(name: str) -> Redundancy:
 
 def mutants(chapter: Chapter, progress: Told = lambda stage, done, total: None, name: str = "") -> MutantReport:
     """What becomes of each mutant of a chapter, on two processes; ``name`` is what the chapter was asked for by."""
-    made = [mutant.name for mutant in mutants_of_chapter(chapter)]
-    asked = [(name or chapter.name, number) for number in range(len(made))]
+    answers = mutants_begun(chapter, name or chapter.name)
     fates: list[Fate] = []
-    with _sharing(name or chapter.name) as pool:
-        answers = pool.map(fate_of, asked, chunksize=8)
-        for number, mutant in enumerate(made):
-            progress(f"mutant of {chapter.name}: {mutant}", number, len(made))
-            fates.append(next(answers))
+    made = mutants_of_chapter(chapter)
+    for number, mutant in enumerate(made):
+        progress(f"mutant of {chapter.name}: {mutant.name}", number, len(made))
+        fates.append(next(answers))
     return MutantReport(chapter.name, tuple(fates))
+
+
+def mutants_begun(chapter: Chapter, name: str) -> Iterator[Fate]:
+    """Hand out the mutants of a chapter; the answers come in the order in which they were made."""
+    asked = [(name, number) for number in range(len(mutants_of_chapter(chapter)))]
+    return processes(name).map(fate_of, asked, chunksize=8)
 
 
 def fate_of(asked: tuple[str, int]) -> Fate:

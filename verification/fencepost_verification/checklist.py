@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 from fencepost_model.clocks import AGREEING, as_the_store_has_it, own_clocks
 from fencepost_model.machines.group_completion import completion_refinement
@@ -21,6 +22,7 @@ from fencepost_model.machines.task_as_job import TASK_REFINES_JOB
 from fencepost_model.machines.two_step_claim import POSTGRESQL, SQLITE, two_step_refinement
 from fencepost_model.refinement import Refinement, refines
 from fencepost_model.specification import SPECIFICATION, Chapter
+from fencepost_model.worlds import World
 from fencepost_verification import catalogue
 from fencepost_verification.catalogue import Told
 from fencepost_verification.conformance.connect import adapter
@@ -34,7 +36,7 @@ from fencepost_verification.explore.necessity import verdict_of as verdict_on_re
 from fencepost_verification.explore.world import Exploration
 from fencepost_verification.findings.catalogue import find
 from fencepost_verification.findings.finding import Finding
-from fencepost_verification.mutants.judging import Executioner, MutantReport
+from fencepost_verification.mutants.judging import Executioner, Fate, MutantReport
 from fencepost_verification.mutants.ledger import Entry, ledger
 from fencepost_verification.prove import timing, vocabularies, words
 from fencepost_verification.prove.prover import Proof, prove
@@ -111,6 +113,12 @@ class Checklist:
         verdicts = tuple(check())
         self.outcomes.append(Outcome(name, asks, verdicts, time.perf_counter() - began))
 
+    def later(self, name: str, asks: str, begun: Future[Worked]) -> None:
+        """Note the outcome of a check that another process has been given; waits for it."""
+        self.told(name, len(self.outcomes), len(self.outcomes) + 1)
+        verdicts, seconds = begun.result()
+        self.outcomes.append(Outcome(name, asks, tuple(verdicts), seconds))
+
     @property
     def exit_code(self) -> int:
         """0 when every check is held, 1 when one is refuted, 3 when one is unknown; without any check, 3."""
@@ -121,45 +129,98 @@ def _nothing(outcome: Outcome) -> Verdict:
     return Unknown(outcome.name, "it looked at nothing")
 
 
+Worked: TypeAlias = tuple[Sequence[Verdict], float]
+"""What another process has found: verdicts, and the seconds that it took."""
+
+
 def everything(told: Told = lambda what, done, total: None) -> Checklist:
-    """Run every check of the specification."""
+    """Run every check of the specification.
+
+    What takes long is handed to other processes first; what is done here meanwhile comes after it, and last what needs
+    the results of both. The order in which checks are reported is that in which they were noted.
+    """
     done = Checklist(told)
-    of_chapters(done, SPECIFICATION)
-    of_relations(done)
+    proved(done, SPECIFICATION)
+    begun = [Begun.of(chapter) for chapter in SPECIFICATION]
+    related = Related.begun()
     of_words(done)
     of_implementations(done)
+    for each in begun:
+        of_chapter(done, each)
+    of_relations(done, related)
     return done
 
 
 # --- chapters ---------------------------------------------------------------------------------------------------------
 
 
-def of_chapters(done: Checklist, chapters: Sequence[Chapter]) -> None:
-    """Prove each chapter, twice; explore its worlds; drop its guards; try its mutants; keep the ledger."""
+def proved(done: Checklist, chapters: Sequence[Chapter]) -> None:
+    """Prove each chapter, by z3."""
     began = time.perf_counter()
-    for chapter, proof in zip(chapters, catalogue.proofs(chapters, done.told), strict=True):
+    found = catalogue.proofs(chapters, done.told)
+    share = (time.perf_counter() - began) / max(1, len(chapters))
+    for chapter, proof in zip(chapters, found, strict=True):
         done.proofs[chapter.name] = proof
-    waited = time.perf_counter() - began
-    for chapter in chapters:
-        of_chapter(done, chapter, waited / len(chapters))
+        verdicts = tuple(obligation.verdict for obligation in proof.obligations)
+        asks = "every transition keeps every statement, unbounded"
+        done.outcomes.append(Outcome(f"prove {chapter.name}", asks, verdicts, share))
 
 
-def of_chapter(done: Checklist, chapter: Chapter, waited: float = 0.0, name: str = "") -> None:
-    """Everything about one chapter whose proof has been done already, in so many seconds."""
-    of, contract, proof = chapter.name, chapter.contract, done.proofs[chapter.name]
-    proved = tuple(obligation.verdict for obligation in proof.obligations)
-    done.outcomes.append(Outcome(f"prove {of}", "every transition keeps every statement, unbounded", proved, waited))
+@dataclass(frozen=True)
+class Begun:
+    """What other processes have been given to do about one chapter."""
 
-    def asked_again() -> Iterator[Verdict]:
-        opinions = second_opinion(contract)
-        yield from (opinion.verdict for opinion in opinions)
-        yield from disagreements(proof, opinions)
+    chapter: Chapter
+    again: Future[Worked]
+    clocks: Future[Worked]
+    reasons: Iterator[Reason]
+    fates: Iterator[Fate]
 
-    done.run(f"prove {of} again", "cvc5 decides every obligation as z3 did", asked_again)
+    @staticmethod
+    def of(chapter: Chapter, name: str = "") -> Begun:
+        """Hand the long checks of a chapter out; ``name`` is what it was asked for by."""
+        asked = name or chapter.name
+        pool = catalogue.processes(asked)
+        return Begun(
+            chapter,
+            pool.submit(proved_again, asked),
+            pool.submit(proved_by_own_clocks, asked),
+            catalogue.necessity_begun(chapter, asked),
+            catalogue.mutants_begun(chapter, asked),
+        )
+
+
+def proved_again(name: str) -> Worked:
+    """What cvc5 says of every obligation of the named chapter, and where it disagrees with z3."""
+    began = time.perf_counter()
+    contract = catalogue.chapter_named(name).contract
+    opinions = second_opinion(contract)
+    verdicts = [opinion.verdict for opinion in opinions]
+    return [*verdicts, *disagreements(prove(contract), opinions)], time.perf_counter() - began
+
+
+def proved_by_own_clocks(name: str) -> Worked:
+    """What holds of the named chapter with a clock for each caller, and that what is exempt by name is so rightly."""
+    began = time.perf_counter()
+    contract = catalogue.chapter_named(name).contract
+    verdicts = [obligation.verdict for obligation in prove(own_clocks(contract).contract).obligations]
+    for statement, reason in AGREEING.get(contract.name, {}).items():
+        demanded = prove(as_the_store_has_it(contract, statement))
+        title = f"{statement} needs clocks that agree"
+        falls = any(o.statement == statement for o in (*demanded.refuted, *demanded.unknown))
+        verdicts.append(Held(title, reason) if falls else Refuted(title, "it is proved with clocks that do not"))
+    return verdicts, time.perf_counter() - began
+
+
+def of_chapter(done: Checklist, begun: Begun) -> None:
+    """Everything about one chapter but its proof: the second solver, worlds, guards, mutants, the ledger, clocks."""
+    chapter = begun.chapter
+    of, contract = chapter.name, chapter.contract
+    done.later(f"prove {of} again", "cvc5 decides every obligation as z3 did", begun.again)
     done.explorations[of] = []
     for world in chapter.worlds:
 
-        def explored(each: Any = world) -> Iterator[Verdict]:
+        def explored(each: World = world) -> Iterator[Verdict]:
             exploration = catalogue.exploration(each)
             done.explorations[of].append(exploration)
             yield from exploration.verdicts()
@@ -167,13 +228,13 @@ def of_chapter(done: Checklist, chapter: Chapter, waited: float = 0.0, name: str
         done.run(f"explore {world.name}", f"no state or step of it breaks a statement: {world.meaning}", explored)
 
     def dropped() -> Iterator[Verdict]:
-        done.reasons[of] = catalogue.necessity(chapter, done.told, name=name)
+        done.reasons[of] = list(begun.reasons)
         yield from map(verdict_on_reason, done.reasons[of])
 
     done.run(f"necessity {of}", "each guard, dropped, breaks something, or others imply it", dropped)
 
     def mutated() -> Iterator[Verdict]:
-        done.mutants[of] = catalogue.mutants(chapter, done.told, name)
+        done.mutants[of] = MutantReport(of, tuple(begun.fates))
         yield from done.mutants[of].verdicts()
 
     done.run(f"mutants {of}", "each mistake that a program can make is noticed, or is none", mutated)
@@ -181,21 +242,12 @@ def of_chapter(done: Checklist, chapter: Chapter, waited: float = 0.0, name: str
     def kept() -> Iterator[Verdict]:
         judged = JUDGED if of == catalogue.MAIN else ()
         worlds = [world.name for world in chapter.worlds]
-        done.ledgers[of] = ledger(contract, proof, done.mutants[of], worlds, judged, Executioner(chapter).kill_for)
+        aim = Executioner(chapter).kill_for
+        done.ledgers[of] = ledger(contract, done.proofs[of], done.mutants[of], worlds, judged, aim)
         yield from (entry.verdict() for entry in done.ledgers[of])
 
     done.run(f"ledger {of}", "each statement is shown to be able to fail, or follows from others", kept)
-
-    def clocked() -> Iterator[Verdict]:
-        clocks = own_clocks(contract)
-        yield from (obligation.verdict for obligation in prove(clocks.contract).obligations)
-        for statement, reason in AGREEING.get(of, {}).items():
-            demanded = prove(as_the_store_has_it(contract, statement))
-            name = f"{statement} needs clocks that agree"
-            falls = any(o.statement == statement for o in (*demanded.refuted, *demanded.unknown))
-            yield Held(name, reason) if falls else Refuted(name, "it is proved with clocks that do not: demand it")
-
-    done.run(f"own clocks {of}", "safety holds although each caller reads a clock of its own", clocked)
+    done.later(f"own clocks {of}", "safety holds although each caller reads a clock of its own", begun.clocks)
 
 
 # --- relations between chapters ---------------------------------------------------------------------------------------
@@ -213,16 +265,52 @@ def refinements() -> Mapping[str, Refinement]:
     return {refinement.name: refinement for refinement in listed}
 
 
-def of_relations(done: Checklist) -> None:
+@dataclass(frozen=True)
+class Related:
+    """What other processes have been given to do about the relations between chapters."""
+
+    refined: Mapping[str, Future[tuple[Proof, float]]]
+    repeated: Future[tuple[list[Repeated], float]]
+    measured: Future[Worked]
+
+    @staticmethod
+    def begun() -> Related:
+        """Hand the proofs of refinement out."""
+        pool = catalogue.processes()
+        return Related(
+            {name: pool.submit(refined, name) for name in refinements()},
+            pool.submit(repeated),
+            pool.submit(measured),
+        )
+
+
+def refined(name: str) -> tuple[Proof, float]:
+    """The proof of the named refinement, and the seconds that it took."""
+    proof = prove(refines(refinements()[name]))
+    return proof, proof.seconds
+
+
+def repeated() -> tuple[list[Repeated], float]:
+    """Which conjuncts an update must repeat, and the seconds that it took to find out."""
+    began = time.perf_counter()
+    return list(update_table()), time.perf_counter() - began
+
+
+def measured() -> Worked:
+    """That the measure of the job falls."""
+    proof = prove(JOB_MEASURED)
+    return [obligation.verdict for obligation in proof.obligations], proof.seconds
+
+
+def of_relations(done: Checklist, begun: Related) -> None:
     """What refines what, which columns an update needs, what must come to an end."""
     for name, refinement in refinements().items():
-
-        def refined(each: Refinement = refinement) -> Iterator[Verdict]:
-            proof = prove(refines(each))
-            done.refinements[each.name] = (each, proof)
-            yield from (obligation.verdict for obligation in proof.obligations)
-
-        done.run(f"refinement {name}", "every step is one of the abstract machine, or changes nothing there", refined)
+        done.told(f"refinement {name}", len(done.outcomes), len(done.outcomes) + 1)
+        proof, seconds = begun.refined[name].result()
+        done.refinements[name] = (refinement, proof)
+        verdicts = tuple(obligation.verdict for obligation in proof.obligations)
+        asks = "every step is one of the abstract machine, or changes nothing there"
+        done.outcomes.append(Outcome(f"refinement {name}", asks, verdicts, seconds))
 
     def exchanged() -> Iterator[Verdict]:
         whole = next(e for e in done.explorations[catalogue.MAIN] if e.world.name == JOB_LARGE.name)
@@ -236,17 +324,11 @@ def of_relations(done: Checklist) -> None:
 
     done.run("symmetry", "exchanging equals changes nothing, and what is counted stays the same", exchanged)
 
-    def repeated() -> Iterator[Verdict]:
-        for row in update_table():
-            done.updates.append(row)
-            yield row.verdict()
-
-    done.run("update predicates", "each conjunct that an UPDATE repeats is needed", repeated)
-    done.run(
-        "measure",
-        "recoveries, retries and hand-backs cannot go on for ever",
-        lambda: (obligation.verdict for obligation in prove(JOB_MEASURED).obligations),
-    )
+    rows, seconds = begun.repeated.result()
+    done.updates = rows
+    asks = "each conjunct that an UPDATE repeats is needed"
+    done.outcomes.append(Outcome("update predicates", asks, tuple(row.verdict() for row in rows), seconds))
+    done.later("measure", "recoveries, retries and hand-backs cannot go on for ever", begun.measured)
 
     def ended() -> Iterator[Verdict]:
         for question in QUESTIONS:

@@ -1100,6 +1100,16 @@ INVARIANTS: tuple[Invariant, ...] = (
         "The time of the next attempt is set on nothing that we have started.",
     ),
     Invariant(
+        "fresh_attempt_without_error",
+        "§2 claim",
+        (JOB,),
+        implies(
+            all_of(is_status(RUNNING), OURS_ONLY, Missing(job("provider_ref"))),
+            all_of(Missing(job("error_code")), Missing(job("error_message"))),
+        ),
+        "An attempt that no provider works on carries no error of an earlier one.",
+    ),
+    Invariant(
         "attempts_within_budget",
         "§3, D-15",
         (JOB,),

@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from fencepost_verification import catalogue
-from fencepost_verification.checklist import Checklist, everything, of_chapter
+from fencepost_verification.checklist import Begun, Checklist, everything, of_chapter
 from fencepost_verification.cli.checks import Chosen, chapter
 from fencepost_verification.cli.output import JSON, Shown, console, failures, finish, print_json, staged_progress, table
 from fencepost_verification.documents import site
@@ -45,7 +45,7 @@ def documents(
     with staged_progress() as told:
         if alone is not None:
             done = Checklist(told, proofs={alone.name: catalogue.proof(alone)})
-            of_chapter(done, alone, name=contract)
+            of_chapter(done, Begun.of(alone, contract))
             book = Book(evidence_of(done, alone, samples_of(alone, told)))
         else:
             done = everything(told)
