@@ -105,10 +105,10 @@ def _planted(world: World, name: str, breaks: str, meaning: str, *edits: Edit) -
 
 
 def _bounded(contract: Contract, world: World) -> Contract:
-    """The contract with nothing left by older programs, under the settings of a world."""
+    """The contract with nothing left by older programs, under the settings of a world; no engine asks of steps."""
     machines = tuple(replace(machine, legacy=None, legacy_rows=()) for machine in contract.machines)
     supposed = AllOf((contract.settings_assumed, *(_is(name, value) for name, value in world.profile().items())))
-    return replace(contract, machines=machines, settings_assumed=supposed)
+    return replace(contract, machines=machines, settings_assumed=supposed, step_properties=())
 
 
 def _is(name: str, value: Value) -> TruthTerm:
