@@ -44,6 +44,8 @@ def aimed_at(contract: Contract, statement: Invariant | StepProperty | Progress)
         if declared.fixed:
             continue
         for operation in contract.operations:
+            if isinstance(statement, StepProperty) and not statement.speaks_of(operation):
+                continue
             for variable in operation.over:
                 if variable.machine == machine:
                     yield from _also_writing(contract, operation, FieldOf(variable.name, field), declared)

@@ -8,14 +8,27 @@ already, makes none.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from fencepost_model.contract import Contract
-from fencepost_model.shapes import Case
+from fencepost_model.shapes import Case, Invariant, StepProperty
 from fencepost_verification.mutants.making import Mutant
 from fencepost_verification.prove import smt
-from fencepost_verification.prove.encoding import identical
-from fencepost_verification.prove.obligations import Call, Effects, call_in, called, effects
+from fencepost_verification.prove.encoding import formula_of, identical
+from fencepost_verification.prove.obligations import (
+    Call,
+    Effects,
+    Step,
+    call_in,
+    called,
+    effects,
+    keys_of,
+    obeyed_placements,
+    step_of,
+    step_scope,
+)
 from fencepost_verification.prove.smt import Answer, Formula
-from fencepost_verification.prove.universe import Universe, keys_changed
+from fencepost_verification.prove.universe import Placement, Universe, keys_changed, placements
 
 
 class Comparison:
@@ -64,3 +77,45 @@ class Comparison:
             return smt.conj((*self._universe.present((key,)), smt.neg(same)))
 
         return smt.disj([differ(key, name, (first, second)) for key, name in sorted(places)])
+
+
+class Suspicion:
+    """Tells quickly whether a mutant could break one statement at all: whether induction fails for it.
+
+    What the solver rules out need not be explored. What it suspects may still be unreachable.
+    """
+
+    def __init__(self, contract: Contract, *, milliseconds: int = 2_000) -> None:
+        self._contract = contract
+        self._universe = Universe(contract, keys_of(contract), milliseconds=milliseconds)
+        self._solver = self._universe.solver
+        self._solver.tell(self._universe.background)
+        self._solver.tell(*(said for _, said in self._universe.lawful))
+
+    def of(self, mutant: Mutant, statement: Invariant | StepProperty) -> bool:
+        """Whether some lawful step of the mutated operation may break the statement; true where the solver gives up."""
+        operation = mutant.contract.operation(mutant.operation)
+        call = called(self._universe, operation)
+        for case in operation.cases:
+            if mutant.case not in (None, case.name):
+                continue
+            step = step_of(self._universe, call, case)
+            for placement, broken in self._broken(step, statement):
+                self._solver.push()
+                self._solver.tell(step.hypothesis, broken)
+                answer = self._solver.ask(*self._universe.present(step.keys | set(placement.values())))
+                self._solver.pop()
+                if answer is not Answer.UNSATISFIABLE:
+                    return True
+        return False
+
+    def _broken(self, step: Step, statement: Invariant | StepProperty) -> Iterator[tuple[Placement, Formula]]:
+        universe = self._universe
+        if isinstance(statement, StepProperty):
+            for placement in obeyed_placements(universe, step, statement):
+                scope = step_scope(universe, step, statement, placement)
+                yield placement, smt.neg(formula_of(statement.statement, scope))
+            return
+        for placement in placements(self._contract, statement.over, step.keys):
+            scope = universe.scope(universe.binding(placement), before=step.after, clock=step.clock_after)
+            yield placement, smt.neg(formula_of(statement.statement, scope))

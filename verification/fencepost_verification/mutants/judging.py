@@ -23,7 +23,7 @@ from fencepost_verification.evidence import Held, Refuted, Trace, Unknown, Verdi
 from fencepost_verification.explore.local import CASE_FAULTS, LocalGraph, WorldTooWide, explore_aggregate
 from fencepost_verification.explore.local import MOST_STATES as ANY
 from fencepost_verification.mutants.aiming import aimed_at
-from fencepost_verification.mutants.equivalence import Comparison
+from fencepost_verification.mutants.equivalence import Comparison, Suspicion
 from fencepost_verification.mutants.making import MERGED, Mutant
 from fencepost_verification.mutants.receptiveness import stuck_states
 from fencepost_verification.prove.prover import prove
@@ -84,6 +84,10 @@ class Executioner:
     def _comparison(self) -> Comparison:
         return Comparison(self._chapter.contract)
 
+    @cached_property
+    def _suspicion(self) -> Suspicion:
+        return Suspicion(self._chapter.contract)
+
     def fate(self, mutant: Mutant) -> Fate:
         """What becomes of a mutant."""
         same = self._comparison.same(mutant)
@@ -107,6 +111,8 @@ class Executioner:
         )
         (statement,) = (each for each in every if each.name == name)
         for mutant in aimed_at(contract, statement):
+            if not isinstance(statement, Progress) and not self._suspicion.of(mutant, statement):
+                continue
             for world in self._chapter.small_worlds:
                 if self._of(world).states > MOST_STATES:
                     continue
