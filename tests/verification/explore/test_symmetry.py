@@ -85,7 +85,7 @@ def test_representatives_are_as_many_as_there_are_orbits() -> None:
         for one in here:
             for other in here:
                 pairs = ((int(image[one]), int(image[other])) for image in images)
-                orbits.add(frozenset(p for pair in pairs for p in (pair, pair[::-1])))
+                orbits.add(frozenset(p for (a, b) in pairs for p in ((a, b), (b, a))))
     assert reduced.states == sum(len(orbit) for orbit in orbits)
     assert reduced.representatives == len(orbits)
 

@@ -102,7 +102,9 @@ def _wrong(field: FieldOf, declared: Field) -> Iterator[ValueTerm]:
         case Sort.INSTANT:
             yield Now()
             yield Plus(Now(), Const(1))
-        case Sort.DURATION | Sort.IDENTITY:
+        case Sort.IDENTITY:
+            yield Const("somebody")
+        case Sort.DURATION:
             pass
 
 
