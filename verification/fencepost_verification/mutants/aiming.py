@@ -28,6 +28,8 @@ from fencepost_model.shapes import (
 from fencepost_model.terms import NULL, Const, FieldOf, Now, Plus, Truth, ValueTerm, walk_in_scope
 from fencepost_verification.mutants.making import Mutant
 
+ASKS_NOTHING = "asks nothing"
+"""An operation that has lost all its guards."""
 NEVER = Guard("never", Truth(False), "", "somebody who is bound to act stands by for ever")
 
 
@@ -39,19 +41,39 @@ def aimed_at(contract: Contract, statement: Invariant | StepProperty | Progress)
             stopped = replace(operation, guards=(*operation.guards, NEVER))
             yield Mutant("never acts", name, None, name, _with(contract, stopped))
         return
-    for machine, field in sorted(_read(statement)):
+    read = sorted(_read(statement))
+    for machine, field in read:
         declared = contract.machine(machine).field_named(field)
-        if declared.fixed:
+        yield from _writing(contract, statement, machine, declared, tuple(_wrong(FieldOf("", field), declared)))
+    # What is less likely comes last: two things called alike, and an operation that asks nothing.
+    for machine, field in read:
+        declared = contract.machine(machine).field_named(field)
+        if declared.sort is Sort.IDENTITY:
+            yield from _writing(contract, statement, machine, declared, (Const("somebody"),))
+    for operation in contract.operations:
+        if isinstance(statement, Invariant) or statement.speaks_of(operation):
+            yield Mutant(ASKS_NOTHING, operation.name, None, "it", _with(contract, replace(operation, guards=())))
+
+
+def _writing(
+    contract: Contract,
+    statement: Invariant | StepProperty,
+    machine: str,
+    declared: Field,
+    values: tuple[ValueTerm, ...],
+) -> Iterator[Mutant]:
+    """Each case of each operation also writes one of the values: to its own entity, and to everything of the kind."""
+    if declared.fixed:
+        return
+    for operation in contract.operations:
+        if isinstance(statement, StepProperty) and not statement.speaks_of(operation):
             continue
-        for operation in contract.operations:
-            if isinstance(statement, StepProperty) and not statement.speaks_of(operation):
-                continue
-            for variable in operation.over:
-                if variable.machine == machine:
-                    yield from _also_writing(contract, operation, FieldOf(variable.name, field), declared)
-                if variable.machine == contract.machine(machine).belongs_to:
-                    every = Variable(f"every_{machine}", machine, variable.name)
-                    yield from _writing_every(contract, operation, every, declared)
+        for variable in operation.over:
+            if variable.machine == machine:
+                yield from _also_writing(contract, operation, FieldOf(variable.name, declared.name), values)
+            if variable.machine == contract.machine(machine).belongs_to:
+                every = Variable(f"every_{machine}", machine, variable.name)
+                yield from _writing_every(contract, operation, every, declared.name, values)
 
 
 def _read(statement: Invariant | StepProperty) -> set[tuple[str, str]]:
@@ -64,9 +86,11 @@ def _read(statement: Invariant | StepProperty) -> set[tuple[str, str]]:
     }
 
 
-def _also_writing(contract: Contract, operation: Operation, field: FieldOf, declared: Field) -> Iterator[Mutant]:
+def _also_writing(
+    contract: Contract, operation: Operation, field: FieldOf, values: tuple[ValueTerm, ...]
+) -> Iterator[Mutant]:
     for index, case in enumerate(operation.cases):
-        for value in _wrong(field, declared):
+        for value in (_about(field, value) for value in values):
             others = tuple(assignment for assignment in case.effect if assignment.field != field)
             written: Case = replace(case, effect=(*others, Assignment(field, value)))
             cases = (*operation.cases[:index], written, *operation.cases[index + 1 :])
@@ -75,15 +99,22 @@ def _also_writing(contract: Contract, operation: Operation, field: FieldOf, decl
             yield Mutant(what, operation.name, case.name, place, _with(contract, replace(operation, cases=cases)))
 
 
-def _writing_every(contract: Contract, operation: Operation, every: Variable, declared: Field) -> Iterator[Mutant]:
+def _writing_every(
+    contract: Contract, operation: Operation, every: Variable, name: str, values: tuple[ValueTerm, ...]
+) -> Iterator[Mutant]:
     """The operation writes a field of everything of a kind there: an UPDATE that has lost its WHERE."""
-    field = FieldOf(every.name, declared.name)
+    field = FieldOf(every.name, name)
     for index, case in enumerate(operation.cases):
-        for value in _wrong(field, declared):
+        for value in (_about(field, value) for value in values):
             each = ForEach((every,), Truth(True), (Assignment(field, value),), "everything is written")
             cases = (*operation.cases[:index], replace(case, also=(*case.also, each)), *operation.cases[index + 1 :])
-            place = f"{declared.name} of every {every.machine}"
+            place = f"{name} of every {every.machine}"
             yield Mutant("written", operation.name, case.name, place, _with(contract, replace(operation, cases=cases)))
+
+
+def _about(field: FieldOf, value: ValueTerm) -> ValueTerm:
+    """A wrong value, which may be one more than the field itself has."""
+    return Plus(field, value.right) if isinstance(value, Plus) and isinstance(value.left, FieldOf) else value
 
 
 def _wrong(field: FieldOf, declared: Field) -> Iterator[ValueTerm]:
@@ -102,9 +133,7 @@ def _wrong(field: FieldOf, declared: Field) -> Iterator[ValueTerm]:
         case Sort.INSTANT:
             yield Now()
             yield Plus(Now(), Const(1))
-        case Sort.IDENTITY:
-            yield Const("somebody")
-        case Sort.DURATION:
+        case Sort.DURATION | Sort.IDENTITY:
             pass
 
 

@@ -22,7 +22,7 @@ from fencepost_model.worlds import World
 from fencepost_verification.evidence import Held, Refuted, Trace, Unknown, Verdict
 from fencepost_verification.explore.local import CASE_FAULTS, LocalGraph, WorldTooWide, explore_aggregate
 from fencepost_verification.explore.local import MOST_STATES as ANY
-from fencepost_verification.mutants.aiming import aimed_at
+from fencepost_verification.mutants.aiming import ASKS_NOTHING, aimed_at
 from fencepost_verification.mutants.equivalence import Comparison, Suspicion
 from fencepost_verification.mutants.making import MERGED, Mutant
 from fencepost_verification.mutants.receptiveness import stuck_states
@@ -116,7 +116,9 @@ class Executioner:
             for world in self._chapter.small_worlds:
                 if self._of(world).states > MOST_STATES:
                     continue
-                for found in self._breaks(world, mutant, self._explored(world, mutant.contract)):
+                # Without guards much else breaks first.
+                graph = self._explored(world, mutant.contract, to_its_end=mutant.kind == ASKS_NOTHING)
+                for found in self._breaks(world, mutant, graph):
                     if found.statement == name:
                         return Killed(mutant.name, mutant.kind, name, found.trace(), world.name, {name: found.length})
             if isinstance(statement, Progress):
