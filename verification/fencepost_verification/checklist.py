@@ -133,15 +133,15 @@ Worked: TypeAlias = tuple[Sequence[Verdict], float]
 """What another process has found: verdicts, and the seconds that it took."""
 
 
-def everything(told: Told = lambda what, done, total: None) -> Checklist:
-    """Run every check of the specification.
+def everything(told: Told = lambda what, done, total: None, *, mutants: bool = True) -> Checklist:
+    """Run every check of the specification; without ``mutants`` those that the pages are made from.
 
     What takes long is handed to other processes first; what is done here meanwhile comes after it, and last what needs
     the results of both. The order in which checks are reported is that in which they were noted.
     """
     done = Checklist(told)
     proved(done, SPECIFICATION)
-    begun = [Begun.of(chapter) for chapter in SPECIFICATION]
+    begun = [Begun.of(chapter, mutants=mutants) for chapter in SPECIFICATION]
     related = Related.begun()
     of_words(done)
     of_implementations(done)
@@ -174,10 +174,10 @@ class Begun:
     again: Future[Worked]
     clocks: Future[Worked]
     reasons: Iterator[Reason]
-    fates: Iterator[Fate]
+    fates: Iterator[Fate] | None
 
     @staticmethod
-    def of(chapter: Chapter, name: str = "") -> Begun:
+    def of(chapter: Chapter, name: str = "", *, mutants: bool = True) -> Begun:
         """Hand the long checks of a chapter out; ``name`` is what it was asked for by."""
         asked = name or chapter.name
         pool = catalogue.processes(asked)
@@ -186,7 +186,7 @@ class Begun:
             pool.submit(proved_again, asked),
             pool.submit(proved_by_own_clocks, asked),
             catalogue.necessity_begun(chapter, asked),
-            catalogue.mutants_begun(chapter, asked),
+            catalogue.mutants_begun(chapter, asked) if mutants else None,
         )
 
 
@@ -215,7 +215,7 @@ def proved_by_own_clocks(name: str) -> Worked:
 def of_chapter(done: Checklist, begun: Begun) -> None:
     """Everything about one chapter but its proof: the second solver, worlds, guards, mutants, the ledger, clocks."""
     chapter = begun.chapter
-    of, contract = chapter.name, chapter.contract
+    of = chapter.name
     done.later(f"prove {of} again", "cvc5 decides every obligation as z3 did", begun.again)
     done.explorations[of] = []
     for world in chapter.worlds:
@@ -233,8 +233,17 @@ def of_chapter(done: Checklist, begun: Begun) -> None:
 
     done.run(f"necessity {of}", "each guard, dropped, breaks something, or others imply it", dropped)
 
+    if begun.fates is not None:
+        of_mutants(done, chapter, begun.fates)
+    done.later(f"own clocks {of}", "safety holds although each caller reads a clock of its own", begun.clocks)
+
+
+def of_mutants(done: Checklist, chapter: Chapter, fates: Iterator[Fate]) -> None:
+    """What becomes of each mutant of a chapter, and what each of its statements is worth."""
+    of = chapter.name
+
     def mutated() -> Iterator[Verdict]:
-        done.mutants[of] = MutantReport(of, tuple(begun.fates))
+        done.mutants[of] = MutantReport(of, tuple(fates))
         yield from done.mutants[of].verdicts()
 
     done.run(f"mutants {of}", "each mistake that a program can make is noticed, or is none", mutated)
@@ -243,11 +252,10 @@ def of_chapter(done: Checklist, begun: Begun) -> None:
         judged = JUDGED if of == catalogue.MAIN else ()
         worlds = [world.name for world in chapter.worlds]
         aim = Executioner(chapter).kill_for
-        done.ledgers[of] = ledger(contract, done.proofs[of], done.mutants[of], worlds, judged, aim)
+        done.ledgers[of] = ledger(chapter.contract, done.proofs[of], done.mutants[of], worlds, judged, aim)
         yield from (entry.verdict() for entry in done.ledgers[of])
 
     done.run(f"ledger {of}", "each statement is shown to be able to fail, or follows from others", kept)
-    done.later(f"own clocks {of}", "safety holds although each caller reads a clock of its own", begun.clocks)
 
 
 # --- relations between chapters ---------------------------------------------------------------------------------------

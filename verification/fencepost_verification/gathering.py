@@ -15,7 +15,7 @@ from fencepost_verification.appendix_results import appendix_of
 from fencepost_verification.catalogue import Told
 from fencepost_verification.checklist import Checklist, verdict_on
 from fencepost_verification.conformance.capabilities import INJECTED_CLOCK, INSPECT, JOB, PROTOCOL, Capability
-from fencepost_verification.conformance.protocol import schema
+from fencepost_verification.conformance.protocol import beyond_single_rows, schema
 from fencepost_verification.documents.appendices import appendix_files
 from fencepost_verification.documents.book import Book
 from fencepost_verification.documents.evidence_input import (
@@ -41,17 +41,14 @@ Samples = Mapping[str, tuple[SampleRun, ...]]
 
 
 def evidence_of(done: Checklist, chapter: Chapter, runs: Samples) -> Evidence:
-    """What the pages of a chapter are made from. Guards of a contract that it extends keep the reasons given there."""
+    """What the pages of a chapter are made from; the guards of a contract that it extends are explained there."""
     contract = chapter.contract
     statements = {
         *(statement.name for statement in contract.invariants),
         *(statement.name for statement in contract.step_properties),
         *(statement.name for statement in contract.progress),
     }
-    reasons: dict[Conjunct, Finding] = {}
-    if chapter.extends is not None:
-        reasons |= {finding.conjunct: finding for finding in done.reasons.get(chapter.extends.name, ())}
-    reasons |= {finding.conjunct: finding for finding in done.reasons.get(chapter.name, ())}
+    reasons: dict[Conjunct, Finding] = {finding.conjunct: finding for finding in done.reasons.get(chapter.name, ())}
     return Evidence(
         contract=contract,
         title=chapter.title,
@@ -69,7 +66,7 @@ def evidence_of(done: Checklist, chapter: Chapter, runs: Samples) -> Evidence:
         worlds=tuple(_world(exploration) for exploration in done.explorations.get(chapter.name, ())),
         necessity=reasons,
         samples=runs,
-        protocol_schema=schema(contract),
+        protocol_schema=schema(contract) if next(beyond_single_rows(contract), None) is None else None,
     )
 
 
@@ -107,6 +104,8 @@ def book_of(done: Checklist, runs: Mapping[str, Samples]) -> Book:
     """The generated part of the site."""
     main, *others = evidence(done, runs)
     appendices = appendix_files(appendix_of(done), (main, *others))
+    # What mutants show takes longer than pages may: `fencepost-verify ledger` tells it.
+    appendices.pop("ledger.md", None)
     return Book(main, others, {**Pages(main).word_files(), **appendices})
 
 
