@@ -554,6 +554,9 @@ def normalised(term: TruthTerm) -> TruthTerm:
             return Not(normalised(part))
         case AllOf(parts):
             return AllOf(tuple(normalised(part) for part in parts))
+        case AnyOf((Not(condition), consequence)):
+            # "If not a, then b" and "either a or b" are told apart.
+            return AnyOf((Not(normalised(condition)), normalised(consequence)))
         case AnyOf(parts):
             return AnyOf(tuple(normalised(part) for part in parts))
         case Holds(flag):
