@@ -106,8 +106,6 @@ def book_of(done: Checklist, runs: Mapping[str, Samples]) -> Book:
     appendices = appendix_files(appendix_of(done), (main, *others))
     # What mutants show takes longer than pages may: `fencepost-verify ledger` tells it.
     appendices.pop("ledger.md", None)
-    # The numbers just beyond a bound differ from run to run: `fencepost-verify all` tells whether each holds.
-    appendices.pop("timing.md", None)
     return Book(main, others, {**Pages(main).word_files(), **appendices})
 
 

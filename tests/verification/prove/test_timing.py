@@ -75,3 +75,9 @@ def test_a_crash_leaves_no_render_a_second_attempt() -> None:
 def test_settings_that_a_bound_does_not_have_are_refused() -> None:
     with pytest.raises(KeyError, match="leese"):
         timing.with_settings(BEATS_DELAYED, leese=3)
+
+
+def test_the_numbers_shown_do_not_depend_on_what_was_asked_before() -> None:
+    first = [proof.beyond for proof in timing.bound_proofs()]
+    assert [proof.beyond for proof in timing.bound_proofs()] == first
+    assert all(numbers is not None for numbers in first)

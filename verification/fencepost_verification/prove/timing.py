@@ -154,15 +154,34 @@ def _beyond(reading: _Reading) -> Numbers | None:
         reading.all(nearly),
         smt.neg(reading.comparison(bound.promise)),
     )
-    answer, solver = _asked(*breaking, reading.all(_pinned(bound.example)))
-    if answer is not Answer.SATISFIABLE:
-        answer, solver = _asked(*breaking)
-    if answer is not Answer.SATISFIABLE:
+    numbers = _numbers(reading, *breaking, reading.all(_pinned(bound.example))) or _numbers(reading, *breaking)
+    if numbers is None:
         return None
-    numbers = reading.values(solver.model())
     if not bound.breaks(numbers):
         raise ArithmeticError(f"z3 and fractions disagree about {bound.name}: {_told(numbers)}")
     return numbers
+
+
+def _numbers(reading: _Reading, *formulas: Formula) -> Numbers | None:
+    """Numbers that satisfy the formulas; None if none do.
+
+    Which of them z3 finds depends on what its context has held before. A page has to be the same each time, so that a
+    context of its own is asked.
+    """
+    apart = _z3.Context()
+    solver = _z3.SimpleSolver(ctx=apart)
+    solver.set("timeout", MILLISECONDS)
+    for formula in formulas:
+        raw: Any = _z3.BoolVal(formula) if isinstance(formula, bool) else formula
+        solver.add(raw.translate(apart))
+    if str(solver.check()) != "sat":
+        return None
+    model = solver.model()
+    found: dict[str, Fraction] = {}
+    for name, number in reading.numbers.items():
+        raw = number
+        found[name] = Fraction(str(model.eval(raw.translate(apart), model_completion=True)))
+    return found
 
 
 def _told(numbers: Numbers) -> str:
