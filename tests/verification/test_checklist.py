@@ -77,6 +77,13 @@ def test_a_finding_that_the_model_has_too_is_no_success() -> None:
     assert isinstance(verdict_on_finding(Finding(1, gap, None, UNKNOWN)), Unknown)
 
 
+def test_a_claim_of_our_own_needs_evidence_and_a_candidate_may_be_refuted() -> None:
+    candidate = next(gap for gap in GAPS if gap.candidate is not None)
+    ours = next(gap for gap in GAPS if gap.candidate is None)
+    assert isinstance(verdict_on_finding(Finding(1, candidate, None, None)), Held)
+    assert isinstance(verdict_on_finding(Finding(2, ours, None, None)), Refuted)
+
+
 def test_refinements_have_names_of_their_own() -> None:
     listed = refinements()
     assert len(listed) == 8

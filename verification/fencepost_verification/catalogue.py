@@ -98,23 +98,15 @@ def proof(chapter: Chapter) -> Proof:
     return prove(chapter.contract)
 
 
-def _processes() -> ProcessPoolExecutor:
-    return ProcessPoolExecutor(max_workers=PROCESSES, mp_context=get_context("spawn"))
+def processes(name: str = MAIN) -> ProcessPoolExecutor:
+    """The processes for a chapter. One of somebody else's is looked for where we are now, by processes of its own."""
+    return _pool("" if name in CHAPTERS else str(Path.cwd()))
 
 
 @cache
-def _pool() -> ProcessPoolExecutor:
-    """The processes that share the longer checks, started once: each has much to import."""
-    started = _processes()
-    atexit.register(started.shutdown, cancel_futures=True)
-    return started
-
-
-def processes(name: str = MAIN) -> ProcessPoolExecutor:
-    """The processes for a chapter. One of somebody else's is looked for where we are now, by processes of its own."""
-    if name in CHAPTERS:
-        return _pool()
-    started = _processes()
+def _pool(_looking_in: str) -> ProcessPoolExecutor:
+    """The processes that share the longer checks, started once for each place: each has much to import."""
+    started = ProcessPoolExecutor(max_workers=PROCESSES, mp_context=get_context("spawn"))
     atexit.register(started.shutdown, cancel_futures=True)
     return started
 
@@ -125,7 +117,7 @@ def proofs(chapters: Sequence[Chapter], progress: Told = lambda stage, done, tot
         return [proof(chapter) for chapter in chapters]
     by_length = sorted(chapters, key=lambda chapter: -_statements(chapter.contract))
     found: dict[str, Proof] = {}
-    answers = {_pool().submit(proof_of, chapter.name): chapter.name for chapter in by_length}
+    answers = {processes().submit(proof_of, chapter.name): chapter.name for chapter in by_length}
     for number, answer in enumerate(as_completed(answers)):
         progress(f"proved {answers[answer]}", number, len(chapters))
         found[answers[answer]] = answer.result()

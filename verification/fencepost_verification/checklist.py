@@ -40,7 +40,7 @@ from fencepost_verification.mutants.judging import Executioner, Fate, MutantRepo
 from fencepost_verification.mutants.ledger import Entry, ledger
 from fencepost_verification.prove import timing, vocabularies, words
 from fencepost_verification.prove.prover import Proof, prove
-from fencepost_verification.prove.smtlib import disagreements, second_opinion
+from fencepost_verification.prove.smtlib import Opinion, disagreements, second_opinion
 from fencepost_verification.refining import Repeated, update_table
 from fencepost_verification.symbolic import check as check_symbolically
 
@@ -171,7 +171,7 @@ class Begun:
     """What other processes have been given to do about one chapter."""
 
     chapter: Chapter
-    again: Future[Worked]
+    again: Future[tuple[list[Opinion], float]]
     clocks: Future[Worked]
     reasons: Iterator[Reason]
     fates: Iterator[Fate] | None
@@ -190,13 +190,10 @@ class Begun:
         )
 
 
-def proved_again(name: str) -> Worked:
-    """What cvc5 says of every obligation of the named chapter, and where it disagrees with z3."""
+def proved_again(name: str) -> tuple[list[Opinion], float]:
+    """What cvc5 says of every obligation of the named chapter, and the seconds that it took."""
     began = time.perf_counter()
-    contract = catalogue.chapter_named(name).contract
-    opinions = second_opinion(contract)
-    verdicts = [opinion.verdict for opinion in opinions]
-    return [*verdicts, *disagreements(prove(contract), opinions)], time.perf_counter() - began
+    return second_opinion(catalogue.chapter_named(name).contract), time.perf_counter() - began
 
 
 def proved_by_own_clocks(name: str) -> Worked:
@@ -216,7 +213,9 @@ def of_chapter(done: Checklist, begun: Begun) -> None:
     """Everything about one chapter but its proof: the second solver, worlds, guards, mutants, the ledger, clocks."""
     chapter = begun.chapter
     of = chapter.name
-    done.later(f"prove {of} again", "cvc5 decides every obligation as z3 did", begun.again)
+    opinions, seconds = begun.again.result()
+    verdicts = (*(opinion.verdict for opinion in opinions), *disagreements(done.proofs[of], opinions))
+    done.outcomes.append(Outcome(f"prove {of} again", "cvc5 decides every obligation as z3 did", verdicts, seconds))
     done.explorations[of] = []
     for world in chapter.worlds:
 
@@ -370,8 +369,14 @@ def of_words(done: Checklist) -> None:
 
 
 def verdict_on_finding(finding: Finding) -> Verdict:
-    """Held when the claim is shown (its evidence replays) or refuted by its check, and the model has settled it."""
+    """Held when the claim is shown (its evidence replays) and the model has settled it.
+
+    A candidate that its check refutes is held as well: that is an answer. A claim of our own is made because a program
+    found evidence for it; without any it is refuted.
+    """
     name = f"finding {finding.number}: {finding.title}"
+    if finding.evidence is None and finding.candidate is None:
+        return Refuted(name, "its check finds nothing: mend the check, or take the finding off the list")
     match finding.resolution:
         case Refuted(_, reason, trace):
             return Refuted(name, f"the resolved model has it too: {reason}", trace)

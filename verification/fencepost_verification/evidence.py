@@ -9,7 +9,7 @@ plain semantics, so that a trace which is shown is one that the model itself can
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -76,6 +76,19 @@ class Trace:
 
     def __str__(self) -> str:
         return " ; ".join(step.label for step in self.steps) or "(initial state)"
+
+
+def joined(statement: str, verdicts: Iterable[Verdict], *, held: Callable[[int], str], nothing: str) -> Verdict:
+    """Several verdicts as one: a refutation before what is open, held if all are; without any, unknown.
+
+    ``held`` says on what the whole rests, for so many verdicts; ``nothing`` why there is none.
+    """
+    each = list(verdicts)
+    for worst in (Refuted, Unknown):
+        for verdict in each:
+            if isinstance(verdict, worst):
+                return verdict
+    return Held(statement, held(len(each))) if each else Unknown(statement, nothing)
 
 
 def actor_of(semantics: Semantics, call: Call) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 
 from fencepost_model.contract import Contract, transition_name
 from fencepost_model.worlds import World
-from fencepost_verification.evidence import Held, Refuted, Trace, Unknown, Verdict
+from fencepost_verification.evidence import Trace, Verdict, joined
 from fencepost_verification.explore.necessity import Conjunct, Finding, Necessary, conjuncts_of
 
 TICK = "tick"
@@ -176,17 +176,11 @@ class Evidence:
 
 def summed_up(statement: str, verdicts: Iterable[Verdict]) -> Verdict:
     """Several verdicts as one: refuted if one is, held if all are and there is one, else unknown."""
-    each = list(verdicts)
-    for verdict in each:
-        if isinstance(verdict, Refuted):
-            return verdict
-    for verdict in each:
-        if isinstance(verdict, Unknown):
-            return verdict
-    if not each:
-        return Unknown(statement, "not examined")
-    return Held(
-        statement, "proved, for any number of entities" if len(each) == 1 else f"{len(each)} obligations proved"
+    return joined(
+        statement,
+        verdicts,
+        held=lambda many: "proved, for any number of entities" if many == 1 else f"{many} obligations proved",
+        nothing="not examined",
     )
 
 

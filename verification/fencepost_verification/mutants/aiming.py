@@ -26,7 +26,7 @@ from fencepost_model.shapes import (
     Variable,
 )
 from fencepost_model.terms import NULL, Const, FieldOf, Now, Plus, Truth, ValueTerm, walk_in_scope
-from fencepost_verification.mutants.making import Mutant
+from fencepost_verification.mutants.making import Mutant, with_operation
 
 ASKS_NOTHING = "asks nothing"
 """An operation that has lost all its guards."""
@@ -39,7 +39,7 @@ def aimed_at(contract: Contract, statement: Invariant | StepProperty | Progress)
         for name in statement.bound:
             operation = contract.operation(name)
             stopped = replace(operation, guards=(*operation.guards, NEVER))
-            yield Mutant("never acts", name, None, name, _with(contract, stopped))
+            yield Mutant("never acts", name, None, name, with_operation(contract, stopped))
         return
     read = sorted(_read(statement))
     for machine, field in read:
@@ -52,7 +52,9 @@ def aimed_at(contract: Contract, statement: Invariant | StepProperty | Progress)
             yield from _writing(contract, statement, machine, declared, (Const("somebody"),))
     for operation in contract.operations:
         if isinstance(statement, Invariant) or statement.speaks_of(operation):
-            yield Mutant(ASKS_NOTHING, operation.name, None, "it", _with(contract, replace(operation, guards=())))
+            yield Mutant(
+                ASKS_NOTHING, operation.name, None, "it", with_operation(contract, replace(operation, guards=()))
+            )
 
 
 def _writing(
@@ -96,7 +98,9 @@ def _also_writing(
             cases = (*operation.cases[:index], written, *operation.cases[index + 1 :])
             what = f"also writes {value.value!r}" if isinstance(value, Const) else "also writes another value"
             place = f"{field.entity}.{field.name}"
-            yield Mutant(what, operation.name, case.name, place, _with(contract, replace(operation, cases=cases)))
+            yield Mutant(
+                what, operation.name, case.name, place, with_operation(contract, replace(operation, cases=cases))
+            )
 
 
 def _writing_every(
@@ -109,7 +113,9 @@ def _writing_every(
             each = ForEach((every,), Truth(True), (Assignment(field, value),), "everything is written")
             cases = (*operation.cases[:index], replace(case, also=(*case.also, each)), *operation.cases[index + 1 :])
             place = f"{name} of every {every.machine}"
-            yield Mutant("written", operation.name, case.name, place, _with(contract, replace(operation, cases=cases)))
+            yield Mutant(
+                "written", operation.name, case.name, place, with_operation(contract, replace(operation, cases=cases))
+            )
 
 
 def _about(field: FieldOf, value: ValueTerm) -> ValueTerm:
@@ -135,8 +141,3 @@ def _wrong(field: FieldOf, declared: Field) -> Iterator[ValueTerm]:
             yield Plus(Now(), Const(1))
         case Sort.DURATION | Sort.IDENTITY:
             pass
-
-
-def _with(contract: Contract, operation: Operation) -> Contract:
-    operations = tuple(operation if each.name == operation.name else each for each in contract.operations)
-    return replace(contract, operations=operations, checked=False)

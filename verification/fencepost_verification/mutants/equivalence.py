@@ -8,7 +8,7 @@ already, makes none.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from fencepost_model.contract import Contract
 from fencepost_model.shapes import Case, Invariant, StepProperty
@@ -31,16 +31,21 @@ from fencepost_verification.prove.smt import Answer, Formula
 from fencepost_verification.prove.universe import Placement, Universe, keys_changed, placements
 
 
+def lawful_universe(contract: Contract, keys: Iterable[str], milliseconds: int) -> Universe:
+    """The entities so named in an arbitrary lawful state, with a solver that knows nothing else."""
+    universe = Universe(contract, keys, milliseconds=milliseconds)
+    universe.solver.tell(universe.background, *(said for _, said in universe.lawful))
+    return universe
+
+
 class Comparison:
     """A contract, prepared to be compared with its mutants. ``milliseconds`` bounds each question to the solver."""
 
     def __init__(self, contract: Contract, *, milliseconds: int = 10_000) -> None:
         self._contract = contract
         keys = {key for operation in contract.operations for key in keys_changed(contract, operation)}
-        self._universe = Universe(contract, keys, milliseconds=milliseconds)
+        self._universe = lawful_universe(contract, keys, milliseconds)
         self._solver = self._universe.solver
-        self._solver.tell(self._universe.background)
-        self._solver.tell(*(said for _, said in self._universe.lawful))
         self._calls: dict[str, Call] = {}
 
     def same(self, mutant: Mutant) -> bool | None:
@@ -87,10 +92,8 @@ class Suspicion:
 
     def __init__(self, contract: Contract, *, milliseconds: int = 2_000) -> None:
         self._contract = contract
-        self._universe = Universe(contract, keys_of(contract), milliseconds=milliseconds)
+        self._universe = lawful_universe(contract, keys_of(contract), milliseconds)
         self._solver = self._universe.solver
-        self._solver.tell(self._universe.background)
-        self._solver.tell(*(said for _, said in self._universe.lawful))
 
     def of(self, mutant: Mutant, statement: Invariant | StepProperty) -> bool:
         """Whether some lawful step of the mutated operation may break the statement; true where the solver gives up."""

@@ -1,9 +1,10 @@
 """What becomes of each mutant: killed by a statement with the shortest run, equivalent by proof, or a survivor.
 
 First the solver compares the mutant with the contract: one that treats every call alike is *equivalent*. Any other is
-explored in the small worlds of its chapter, and *every* statement that it breaks is noted with the length of the
-shortest run, so that one can tell what each statement is worth (see ``ledger``). One that breaks none is a *survivor*:
-the contract says too little about what the mutant gets wrong, and that is a failure of the contract, not of the mutant.
+explored in the small worlds of its chapter. What it breaks first, and within ``FURTHER`` steps after that, is noted
+with the length of the shortest run; where that is a single statement the worlds are explored to their ends, so that one
+can tell what each statement is worth (see ``ledger``). One that breaks nothing is a *survivor*: the contract says too
+little about what the mutant gets wrong, and that is a failure of the contract, not of the mutant.
 """
 
 from __future__ import annotations

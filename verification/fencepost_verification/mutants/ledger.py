@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from fencepost_model.contract import Contract
-from fencepost_verification.evidence import Held, Refuted, Unknown, Verdict
+from fencepost_verification.evidence import Held, Refuted, Unknown, Verdict, joined
 from fencepost_verification.mutants.judging import Killed, MutantReport
 from fencepost_verification.prove.consequence import Consequences
 from fencepost_verification.prove.prover import Proof
@@ -128,14 +128,12 @@ def _statements(contract: Contract) -> Iterator[tuple[str, str, str]]:
 
 def summed_up(statement: str, verdicts: Iterable[Verdict]) -> Verdict:
     """The obligations of one statement as one verdict, a refutation before what is open; without any, unknown."""
-    each = list(verdicts)
-    for worst in (Refuted, Unknown):
-        for verdict in each:
-            if isinstance(verdict, worst):
-                return verdict
-    if not each:
-        return Unknown(statement, "no obligation is about it")
-    return Held(statement, f"unbounded, {len(each)} obligations")
+    return joined(
+        statement,
+        verdicts,
+        held=lambda obligations: f"unbounded, {obligations} obligations",
+        nothing="no obligation is about it",
+    )
 
 
 def by_guard(report: MutantReport) -> Mapping[str, tuple[str, ...]]:

@@ -64,7 +64,8 @@ def mutants_of_chapter(chapter: Chapter) -> list[Mutant]:
     return [mutant for mutant in mutants_of(chapter.contract) if mutant.name not in known]
 
 
-def _with(contract: Contract, operation: Operation) -> Contract:
+def with_operation(contract: Contract, operation: Operation) -> Contract:
+    """The contract in which the operation of that name is this one; it is not checked."""
     operations = tuple(operation if each.name == operation.name else each for each in contract.operations)
     return replace(contract, operations=operations, checked=False)
 
@@ -73,7 +74,9 @@ def _of_guards(contract: Contract, operation: Operation) -> Iterator[Mutant]:
     for index, guard in enumerate(operation.guards):
         for kind, wrong in _wrong_guards(guard):
             guards = (*operation.guards[:index], *wrong, *operation.guards[index + 1 :])
-            yield Mutant(kind, operation.name, None, guard.name, _with(contract, replace(operation, guards=guards)))
+            yield Mutant(
+                kind, operation.name, None, guard.name, with_operation(contract, replace(operation, guards=guards))
+            )
 
 
 def _wrong_guards(guard: Guard) -> Iterator[tuple[str, tuple[Guard, ...]]]:
@@ -88,7 +91,7 @@ def _of_cases(contract: Contract, operation: Operation) -> Iterator[Mutant]:
     cases = own_conditions(operation) if ordered else operation.cases
 
     def rebuilt(changed: tuple[Case, ...]) -> Contract:
-        return _with(contract, replace(operation, cases=in_order(*changed) if ordered else changed))
+        return with_operation(contract, replace(operation, cases=in_order(*changed) if ordered else changed))
 
     for index, case in enumerate(cases):
 

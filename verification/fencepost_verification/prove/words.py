@@ -174,6 +174,7 @@ def cross_family_pairs(patterns: Sequence[Pattern] = PATTERNS) -> tuple[tuple[Pa
     return tuple((one, other) for one, other in combinations(patterns, 2) if one.family is not other.family)
 
 
+@cache
 def pattern_overlaps(patterns: tuple[Pattern, ...] = PATTERNS) -> tuple[PatternPair, ...]:
     """What the automaton says of each two patterns of different families; for a page."""
     fits = sorted(possible_fits(patterns).items(), key=lambda entry: (len(entry[1]), entry[1]))
